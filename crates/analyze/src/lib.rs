@@ -38,7 +38,8 @@ mod structure;
 mod test_traces;
 
 pub use engines::{
-    ClassTime, ClassTimes, EngineProfile, LayerCount, LayerEvidence, PhaseProfile, TimedOn, UnnamedTime, profile,
+    Caution, ClassTime, ClassTimes, ComparedRow, EngineComparison, EngineProfile, LayerCount, LayerEvidence,
+    PhaseComparison, PhaseProfile, RowFigures, RowSubject, Side, Sides, TimedOn, UnnamedTime, compare_engines, profile,
     profile_args,
 };
 pub use figures::async_count::{AsyncCount, count_asyncs};

@@ -104,13 +104,13 @@ struct Names<'a> {
     rules: &'a Rules,
     operations: [Option<StringId>; OPERATIONS.len()],
     is_parent: HashMap<StringId, bool>,
-    classes: HashMap<StringId, Option<ClassId>>,
+    has_class: HashMap<StringId, bool>,
 }
 
 impl<'a> Names<'a> {
     fn of(trace: &'a Trace, rules: &'a Rules) -> Self {
         let operations = OPERATIONS.map(|category| trace.strings.find(category));
-        Self { trace, rules, operations, is_parent: HashMap::new(), classes: HashMap::new() }
+        Self { trace, rules, operations, is_parent: HashMap::new(), has_class: HashMap::new() }
     }
 
     /// Returns the surroundings of a call. The launch of a graph has none: its kernels have different purposes, and were
@@ -130,7 +130,9 @@ impl<'a> Names<'a> {
         let is_operation = |category: StringId| self.operations.contains(&Some(category));
         let inner_first: Vec<StringId> =
             stack.iter().rev().filter(|(_, category)| is_operation(*category)).map(|&(name, _)| name).collect();
-        let operation = inner_first.into_iter().find_map(|name| self.class(name));
+        let texts: Vec<&str> = parents.iter().map(|&name| self.trace.strings.get(name)).collect();
+        let operation = inner_first.into_iter().find(|&name| self.has_class(name));
+        let operation = operation.and_then(|name| self.rules.classify_within(self.trace.strings.get(name), &texts));
         Surroundings { parents, operation }
     }
 
@@ -139,8 +141,8 @@ impl<'a> Names<'a> {
         *self.is_parent.entry(name).or_insert_with(|| rules.is_parent(text))
     }
 
-    fn class(&mut self, name: StringId) -> Option<ClassId> {
+    fn has_class(&mut self, name: StringId) -> bool {
         let (rules, text) = (self.rules, self.trace.strings.get(name));
-        *self.classes.entry(name).or_insert_with(|| rules.classify(text))
+        *self.has_class.entry(name).or_insert_with(|| rules.classify(text).is_some())
     }
 }
