@@ -38,7 +38,7 @@ mod structure;
 mod test_traces;
 
 pub use engines::{
-    Caution, ClassTime, ClassTimes, ComparedRow, EngineComparison, EngineProfile, LayerCount, LayerEvidence,
+    ClassTime, ClassTimes, ComparedRow, EngineComparison, EngineConcern, EngineProfile, LayerCount, LayerEvidence,
     PhaseComparison, PhaseProfile, RowFigures, RowSubject, Side, Sides, TimedOn, UnnamedTime, compare_engines, profile,
     profile_args,
 };

@@ -1,7 +1,7 @@
 //! Profiles of engines, and comparisons of two of them.
 
 use ferrum_trace_analyze::{
-    Caution, EngineComparison, EngineProfile, LayerEvidence, Nesting, PhaseComparison, RowSubject, Rules, Side,
+    EngineComparison, EngineConcern, EngineProfile, LayerEvidence, Nesting, PhaseComparison, RowSubject, Rules, Side,
     TimedOn, compare_engines, profile, profile_args,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
@@ -18,8 +18,8 @@ fn profile_of(events: &str, rules: &Rules) -> EngineProfile {
 /// Kernels of a layer of the engine with a device: name and microseconds.
 const KERNELS: [(&str, u32); 3] = [("nvjet_tst_64x64", 30), ("flash_fwd_kernel", 10), ("reshape_and_cache_flash", 5)];
 
-/// Decode steps of vLLM with these kernels in each layer, and one kernel whose name says nothing, launched by `aten::mm`
-/// within the function that computes logits.
+/// Decode steps of vLLM with these kernels in each layer, and one kernel whose name says nothing: `aten::mm` launches
+/// it within the function that computes logits.
 fn vllm(n_steps: u32, batch: u32, n_layers: u32) -> String {
     let mut events = String::new();
     for step in 0..n_steps {
@@ -95,7 +95,7 @@ fn compare(base: &str, new: &str) -> (Rules, EngineComparison) {
 }
 
 fn codes(comparison: &EngineComparison) -> Vec<&'static str> {
-    comparison.cautions.iter().map(Caution::code).collect()
+    comparison.concerns.iter().map(EngineConcern::code).collect()
 }
 
 #[test]
@@ -173,9 +173,12 @@ fn a_trace_without_steps_is_one_unit() {
     let (rules, comparison) = compare(kernels, &kernels.replace("10", "20"));
     assert_eq!(codes(&comparison)[0], "no-steps");
     let gemm = row(&comparison.phases[0], RowSubject::Class(rules.class("gemm").unwrap()));
-    assert_eq!(gemm, (None, None, Some(2.0), None));
+    assert_eq!(gemm, (None, None, Some(2.0), None), "as many on both sides");
+    assert_eq!(row(&comparison.phases[0], RowSubject::Step).2, None, "the work may be different");
+    let (_, comparison) = compare(kernels, &format!("{kernels},{kernels}"));
+    assert!(comparison.phases[0].rows.iter().all(|row| row.step_ratio.is_none()), "{:?}", comparison.phases);
     let (_, comparison) = compare(kernels, &vllm(1, 4, 3));
-    assert!(comparison.cautions.contains(&Caution::StepsOnOneSide(Side::New)), "{:?}", comparison.cautions);
+    assert!(comparison.concerns.contains(&EngineConcern::StepsOnOneSide(Side::New)), "{:?}", comparison.concerns);
     assert!(comparison.phases.iter().flat_map(|phase| &phase.rows).all(|row| row.step_ratio.is_none()));
 }
 
@@ -199,7 +202,7 @@ fn steps_without_their_kernels_are_left_out() {
     assert_eq!(codes(&comparison), ["some-incomplete"]);
     assert_eq!(row(&comparison.phases[0], RowSubject::Step).2, Some(1.0));
     let (_, comparison) = compare(&vllm(2, 4, 3), &format!("{mark}{launch}"));
-    assert!(codes(&comparison).contains(&"all-incomplete"), "{:?}", comparison.cautions);
+    assert!(codes(&comparison).contains(&"all-incomplete"), "{:?}", comparison.concerns);
 }
 
 #[test]

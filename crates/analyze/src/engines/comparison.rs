@@ -1,7 +1,7 @@
 //! Comparison of the profiles of two engines.
 
-use super::caution::{Caution, cautions};
 use super::class_times::ClassTimes;
+use super::concern::{EngineConcern, concerns};
 use super::profile::{EngineProfile, PhaseProfile};
 use super::sides::Sides;
 use crate::ops::ClassId;
@@ -14,7 +14,7 @@ pub struct EngineComparison {
     /// Phases that either trace has; steps without a phase, or whole traces, first.
     pub phases: Vec<PhaseComparison>,
     /// Facts that make the comparison questionable.
-    pub cautions: Vec<Caution>,
+    pub concerns: Vec<EngineConcern>,
 }
 
 /// Comparison of one phase.
@@ -73,9 +73,9 @@ pub struct RowFigures {
 pub fn compare_engines(base: &EngineProfile, new: &EngineProfile) -> EngineComparison {
     let profiles = Sides { base, new };
     let names: BTreeSet<Option<Phase>> = base.phases.iter().chain(&new.phases).map(|it| it.phase).collect();
-    let cautions = cautions(&profiles);
-    let phases = names.into_iter().map(|phase| compare_phase(phase, &profiles, &cautions)).collect();
-    EngineComparison { phases, cautions }
+    let concerns = concerns(&profiles);
+    let phases = names.into_iter().map(|phase| compare_phase(phase, &profiles, &concerns)).collect();
+    EngineComparison { phases, concerns }
 }
 
 /// Ratios that have a meaning.
@@ -87,15 +87,22 @@ struct Meaningful {
     classes: bool,
     /// Ratios per step.
     per_step: bool,
+    /// Only ratios of classes with equally many slices, because the amount of work is not known otherwise.
+    equal_counts: bool,
 }
 
-fn compare_phase(phase: Option<Phase>, profiles: &Sides<&EngineProfile>, cautions: &[Caution]) -> PhaseComparison {
+fn compare_phase(
+    phase: Option<Phase>,
+    profiles: &Sides<&EngineProfile>,
+    concerns: &[EngineConcern],
+) -> PhaseComparison {
     let phases = profiles.map(|profile| profile.phases.iter().find(|it| it.phase == phase));
-    let steps = !cautions.iter().any(|it| it.forbids_ratios());
+    let steps = !concerns.iter().any(|it| it.forbids_ratios());
     let meaningful = Meaningful {
         steps,
-        classes: steps && !cautions.iter().any(|it| it.forbids_class_ratios(phase)),
-        per_step: !cautions.iter().any(|it| it.forbids_step_ratios(phase)),
+        classes: steps && !concerns.iter().any(|it| it.forbids_class_ratios(phase)),
+        per_step: !concerns.iter().any(|it| it.forbids_step_ratios(phase)),
+        equal_counts: concerns.contains(&EngineConcern::NoSteps),
     };
     let layers = profiles.map(|profile| profile.layers.map(|layers| layers.n));
     let row = |subject: RowSubject| {
@@ -135,9 +142,9 @@ fn figures(subject: RowSubject, phase: &PhaseProfile, layers: Option<u64>) -> Op
     let n_units = phase.n_steps.max(1);
     let (count, total) = match subject {
         RowSubject::Step => (phase.n_steps, phase.duration),
-        RowSubject::DeviceBusy => (phase.n_steps, phase.device_busy),
+        RowSubject::DeviceBusy => Some((phase.n_steps, phase.device_busy)).filter(|&(_, busy)| busy > 0)?,
         RowSubject::Class(class) => phase.times.get(class).map(|time| (time.count, time.total))?,
-        RowSubject::Unnamed => phase.times.unnamed_sum(),
+        RowSubject::Unnamed => Some(phase.times.unnamed_sum()).filter(|&(count, _)| count > 0)?,
     };
     let is_part = matches!(subject, RowSubject::Class(_) | RowSubject::Unnamed);
     let per_step = total as f64 / n_units as f64;
@@ -154,8 +161,13 @@ fn figures(subject: RowSubject, phase: &PhaseProfile, layers: Option<u64>) -> Op
 
 fn compared(subject: RowSubject, figures: Sides<Option<RowFigures>>, meaningful: Meaningful) -> ComparedRow {
     let has_meaning = match subject {
-        RowSubject::Step => meaningful.steps,
-        RowSubject::DeviceBusy | RowSubject::Class(_) => meaningful.classes,
+        RowSubject::Step => meaningful.steps && !meaningful.equal_counts,
+        RowSubject::DeviceBusy => meaningful.classes && !meaningful.equal_counts,
+        RowSubject::Class(_) if meaningful.equal_counts => {
+            let counts = figures.map(|figures| figures.map(|it| it.count));
+            meaningful.classes && counts.base == counts.new
+        }
+        RowSubject::Class(_) => meaningful.classes,
         // Different names may be without a class on both sides.
         RowSubject::Unnamed => false,
     };

@@ -113,8 +113,7 @@ impl<'a> Names<'a> {
         Self { trace, rules, operations, is_parent: HashMap::new(), has_class: HashMap::new() }
     }
 
-    /// Returns the surroundings of a call. The launch of a graph has none: its kernels have different purposes, and were
-    /// launched elsewhere.
+    /// Returns the surroundings of a call. The launch of a graph has none, because its kernels have different purposes.
     fn surroundings(&mut self, slice: u32, around: &[u32]) -> Surroundings {
         let slices = &self.trace.slices;
         if self.trace.strings.get(slices.name[slice as usize]).contains("GraphLaunch") {

@@ -104,6 +104,7 @@ pub fn profile(trace: &Trace, nesting: &Nesting, rules: &Rules, names_device: bo
     let (steps, works) = steps_and_works(trace, nesting, &Selected::all(trace), &options);
     let on_device = works_of(trace);
     let classes = slice_classes::of_device(trace, nesting, rules, &on_device);
+    let n_devices = on_device.iter().flatten().collect::<HashSet<_>>().len();
     let on_device: Vec<usize> = (0..on_device.len()).filter(|&slice| on_device[slice].is_some()).collect();
     let duration = |slice: usize| (slice, trace.slices.duration[slice]);
     let device = sum(trace, &classes, on_device.iter().map(|&slice| duration(slice)));
@@ -120,13 +121,22 @@ pub fn profile(trace: &Trace, nesting: &Nesting, rules: &Rules, names_device: bo
     };
     EngineProfile {
         timed_on,
-        sources: steps.sources,
+        sources: sources(&steps.steps),
         phases,
-        n_devices: works.iter().map(|work| work.device).collect::<HashSet<_>>().len(),
+        n_devices,
         layers: estimate(trace, nesting, rules, &classes, &steps.steps, &works),
         device,
         outside_steps: steps.attribution.map_or(0, |it| it.outside_total),
     }
+}
+
+/// Returns the number of steps by the tool that marked them.
+fn sources(steps: &[Step]) -> Vec<(StepSource, u64)> {
+    let mut sources: BTreeMap<StepSource, u64> = BTreeMap::new();
+    for step in steps {
+        *sources.entry(step.mark.source).or_default() += 1;
+    }
+    sources.into_iter().collect()
 }
 
 fn whole_trace(trace: &Trace, times: ClassTimes) -> PhaseProfile {

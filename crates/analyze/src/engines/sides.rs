@@ -33,7 +33,7 @@ impl Side {
 
 impl<T> Sides<T> {
     /// Applies a function to both values.
-    pub fn map<U>(&self, mut convert: impl FnMut(&T) -> U) -> Sides<U> {
+    pub fn map<'a, U>(&'a self, mut convert: impl FnMut(&'a T) -> U) -> Sides<U> {
         Sides { base: convert(&self.base), new: convert(&self.new) }
     }
 

@@ -96,14 +96,22 @@ fn declare(text: &str, classes: &mut Classes) -> Result<(), Wrong> {
         let found = if name.is_empty() { "nothing".to_owned() } else { format!("`{name}`") };
         return Err(Wrong::new("a name of letters, digits and `_` after `class`", found));
     }
-    if classes.find(name).is_some() {
-        return Err(Wrong::new("the name of a new class", format!("`{name}`, which is a class already")));
-    }
     let outer = match word(rest) {
         ("", _) => None,
         ("in", outer) => Some(known(outer, classes)?),
         (other, _) => return Err(Wrong::new("`in` and a class, or nothing", format!("`{other}`"))),
     };
+    // A copy of the built-in rules declares their classes again.
+    if let Some(class) = classes.find(name) {
+        let declared = classes.outer(class);
+        if declared == outer {
+            return Ok(());
+        }
+        let place =
+            |outer: Option<ClassId>| outer.map_or("no class".to_owned(), |it| format!("`{}`", classes.name(it)));
+        let expected = format!("`{name}` in {}, as declared before", place(declared));
+        return Err(Wrong::new(expected, format!("`{name}` in {}", place(outer))));
+    }
     classes.push(name, outer);
     Ok(())
 }
@@ -182,8 +190,8 @@ mod tests {
             ("gemm from gem contains x", format!("line 1: expected {class}, found `gem`")),
             ("gemm parent contains # x", "line 1: expected a pattern after `contains`, found nothing".to_owned()),
             (
-                "class gemm",
-                "line 1: expected the name of a new class, found `gemm`, which is a class already".to_owned(),
+                "class b\nclass a in gemm\nclass a in b",
+                "line 3: expected `a` in `gemm`, as declared before, found `a` in `b`".to_owned(),
             ),
             ("class", "line 1: expected a name of letters, digits and `_` after `class`, found nothing".to_owned()),
             ("class from", "line 1: expected a name of letters, digits and `_` after `class`, found `from`".to_owned()),

@@ -243,6 +243,13 @@ fn own_rules_come_before_the_built_in_ones() {
 }
 
 #[test]
+fn a_copy_of_the_built_in_rules_replaces_them() {
+    assert_eq!(Rules::with_own(BUILT_IN_RULES), Ok(Rules::built_in()));
+    let edited = BUILT_IN_RULES.replace("attention    contains  fmha\n", "");
+    assert_eq!(Rules::with_own(&edited).unwrap().classify("fmha"), None);
+}
+
+#[test]
 fn general_rules_count_only_if_no_special_one_matches_the_whole_name() {
     let rules = Rules::with_own("only\nact contains silu\nelse\nelementwise contains elementwise\n").unwrap();
     let class = |name| rules.classify(name).map(|class| rules.name(class));
@@ -311,6 +318,28 @@ fn the_documented_patterns_have_their_documented_purpose() {
             assert_eq!(op_in(pattern).map(Op::as_str), Some(purpose), "{pattern}");
         }
     }
+}
+
+#[test]
+fn the_documented_classes_and_example_are_valid() {
+    let document = include_str!("../../../../docs/taxonomy.md");
+    let rules = Rules::built_in();
+    let (_, table) = document.split_once("| class | content |\n| --- | --- |\n").unwrap();
+    let first_cells = table.lines().take_while(|line| line.starts_with('|')).map(|row| row.split('|').nth(1).unwrap());
+    let documented: Vec<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    for class in rules.classes().map(|class| rules.name(class)) {
+        assert!(documented.contains(&class), "`{class}` is not in the table");
+    }
+    for class in documented {
+        assert!(rules.class(class).is_some(), "`{class}` is no class");
+    }
+    let (_, example) = document.split_once("```text\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let example = Rules::with_own(example).unwrap();
+    let class = |name, parents: &[&str]| example.classify_within(name, parents).map(|class| example.name(class));
+    assert_eq!(class("layer3_norm_v2", &[]), Some("norm"));
+    assert_eq!(class("nvjet_tst", &["mlp.gate_proj"]), Some("router"));
+    assert_eq!(class("nvjet_tst", &["DraftModel", "mlp.gate_proj"]), Some("draft"));
 }
 
 #[test]

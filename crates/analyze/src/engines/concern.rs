@@ -15,12 +15,12 @@ const SIZE_TOLERANCE: f64 = 0.1;
 
 /// A fact that makes a comparison questionable.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Caution {
+pub enum EngineConcern {
     /// The models have different numbers of layers, so they are different models. There are no ratios.
     Layers(Sides<LayerCount>),
     /// One trace has steps, and the other is taken as a whole. There are no ratios.
     StepsOnOneSide(Side),
-    /// Both traces have no steps and are taken as a whole.
+    /// Both traces have no steps and are taken as a whole. Only classes with equally many slices have ratios.
     NoSteps,
     /// Only this side has steps of a phase.
     PhaseOnOneSide(Option<Phase>, Side),
@@ -48,7 +48,7 @@ pub enum Caution {
     OutsideSteps(Side, f64),
 }
 
-impl Caution {
+impl EngineConcern {
     /// Returns a stable name of the kind.
     pub fn code(&self) -> &'static str {
         match self {
@@ -70,9 +70,24 @@ impl Caution {
         }
     }
 
+    /// Returns true if ratios are left out because of it.
+    pub fn is_refusal(&self) -> bool {
+        let phase = self.phase();
+        let forbids_some = self.forbids_ratios() || matches!(self, Self::NoSteps);
+        forbids_some || self.forbids_class_ratios(phase) || self.forbids_step_ratios(phase)
+    }
+
     /// Returns true if no ratio has a meaning.
     pub(super) fn forbids_ratios(&self) -> bool {
         matches!(self, Self::Layers(_) | Self::StepsOnOneSide(_))
+    }
+
+    /// Returns the phase that it is about, if it is about one.
+    fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::AllIncomplete(phase, _) | Self::Batch(phase, _) | Self::BatchUnknown(phase, _) => *phase,
+            _ => None,
+        }
     }
 
     /// Returns true if ratios of classes have no meaning in a phase.
@@ -91,13 +106,13 @@ impl Caution {
 }
 
 /// Returns the facts that make a comparison questionable, the most serious first.
-pub(super) fn cautions(profiles: &Sides<&EngineProfile>) -> Vec<Caution> {
-    let mut found: Vec<Caution> = Vec::new();
+pub(super) fn concerns(profiles: &Sides<&EngineProfile>) -> Vec<EngineConcern> {
+    let mut found: Vec<EngineConcern> = Vec::new();
     let layers = profiles.map(|profile| profile.layers);
-    found.extend(layers.both().filter(|it| it.base.n != it.new.n).map(Caution::Layers));
+    found.extend(layers.both().filter(|it| it.base.n != it.new.n).map(EngineConcern::Layers));
     found.extend(about_steps(profiles));
     let timed_on = profiles.map(|profile| profile.timed_on);
-    found.extend((timed_on.base != timed_on.new).then_some(Caution::TimedOn(timed_on)));
+    found.extend((timed_on.base != timed_on.new).then_some(EngineConcern::TimedOn(timed_on)));
     let phases: BTreeSet<Option<Phase>> =
         profiles.iter().flat_map(|profile| profile.phases.iter().map(|it| it.phase)).collect();
     for phase in phases {
@@ -106,7 +121,7 @@ pub(super) fn cautions(profiles: &Sides<&EngineProfile>) -> Vec<Caution> {
     }
     let devices = profiles.map(|profile| profile.n_devices as u64);
     let is_on_devices = timed_on.iter().all(|it| *it == TimedOn::Device);
-    found.extend((is_on_devices && devices.base != devices.new).then_some(Caution::Devices(devices)));
+    found.extend((is_on_devices && devices.base != devices.new).then_some(EngineConcern::Devices(devices)));
     for side in Side::ALL {
         found.extend(about_side(side, profiles.get(side)));
     }
@@ -118,47 +133,47 @@ fn has_steps(profile: &EngineProfile) -> bool {
     !profile.sources.is_empty()
 }
 
-fn about_steps(profiles: &Sides<&EngineProfile>) -> Option<Caution> {
+fn about_steps(profiles: &Sides<&EngineProfile>) -> Option<EngineConcern> {
     match (has_steps(profiles.base), has_steps(profiles.new)) {
         (true, true) => None,
-        (true, false) => Some(Caution::StepsOnOneSide(Side::Base)),
-        (false, true) => Some(Caution::StepsOnOneSide(Side::New)),
-        (false, false) => Some(Caution::NoSteps),
+        (true, false) => Some(EngineConcern::StepsOnOneSide(Side::Base)),
+        (false, true) => Some(EngineConcern::StepsOnOneSide(Side::New)),
+        (false, false) => Some(EngineConcern::NoSteps),
     }
 }
 
-fn about_phase(phase: Option<Phase>, phases: &Sides<Option<&PhaseProfile>>) -> Vec<Caution> {
+fn about_phase(phase: Option<Phase>, phases: &Sides<Option<&PhaseProfile>>) -> Vec<EngineConcern> {
     let mut found = Vec::new();
     for side in Side::ALL {
         let Some(profile) = phases.get(side).filter(|it| it.n_steps > 0) else { continue };
         if profile.sums_incomplete {
-            found.push(Caution::AllIncomplete(phase, side));
+            found.push(EngineConcern::AllIncomplete(phase, side));
         } else if profile.n_incomplete > 0 {
-            found.push(Caution::SomeIncomplete(phase, side, profile.n_incomplete));
+            found.push(EngineConcern::SomeIncomplete(phase, side, profile.n_incomplete));
         }
-        found.extend(profile.tokens().is_none().then_some(Caution::TokensUnknown(phase, side)));
+        found.extend(profile.tokens().is_none().then_some(EngineConcern::TokensUnknown(phase, side)));
     }
     match (phases.base, phases.new) {
         (Some(base), Some(new)) => found.extend(about_sizes(phase, &Sides { base, new })),
-        (Some(_), None) => found.push(Caution::PhaseOnOneSide(phase, Side::Base)),
-        (None, Some(_)) => found.push(Caution::PhaseOnOneSide(phase, Side::New)),
-        (None, None) => {}
+        (Some(base), None) if base.n_steps > 0 => found.push(EngineConcern::PhaseOnOneSide(phase, Side::Base)),
+        (None, Some(new)) if new.n_steps > 0 => found.push(EngineConcern::PhaseOnOneSide(phase, Side::New)),
+        _ => {}
     }
     found
 }
 
 /// Compares batch sizes and contexts.
-fn about_sizes(phase: Option<Phase>, phases: &Sides<&PhaseProfile>) -> Vec<Caution> {
+fn about_sizes(phase: Option<Phase>, phases: &Sides<&PhaseProfile>) -> Vec<EngineConcern> {
     let mut found = Vec::new();
     let batch = phases.map(|phase| phase.mean_batch());
     match (batch.base, batch.new) {
-        (Some(base), Some(new)) if differ(base, new) => found.push(Caution::Batch(phase, Sides { base, new })),
-        (Some(_), None) => found.push(Caution::BatchUnknown(phase, Side::New)),
-        (None, Some(_)) => found.push(Caution::BatchUnknown(phase, Side::Base)),
+        (Some(base), Some(new)) if differ(base, new) => found.push(EngineConcern::Batch(phase, Sides { base, new })),
+        (Some(_), None) => found.push(EngineConcern::BatchUnknown(phase, Side::New)),
+        (None, Some(_)) => found.push(EngineConcern::BatchUnknown(phase, Side::Base)),
         _ => {}
     }
     let context = phases.map(|phase| phase.mean_context()).both();
-    found.extend(context.filter(|it| differ(it.base, it.new)).map(|it| Caution::Context(phase, it)));
+    found.extend(context.filter(|it| differ(it.base, it.new)).map(|it| EngineConcern::Context(phase, it)));
     found
 }
 
@@ -166,16 +181,16 @@ fn differ(one: f64, other: f64) -> bool {
     (one - other).abs() > SIZE_TOLERANCE * one.max(other)
 }
 
-fn about_side(side: Side, profile: &EngineProfile) -> Vec<Caution> {
+fn about_side(side: Side, profile: &EngineProfile) -> Vec<EngineConcern> {
     let mut found = Vec::new();
-    found.extend(profile.layers.is_none().then_some(Caution::LayersUnknown(side)));
+    found.extend(profile.layers.is_none().then_some(EngineConcern::LayersUnknown(side)));
     let add = |sum: i64, time: i64| sum.saturating_add(time);
     let whole = profile.phases.iter().map(|it| it.times.total()).fold(0, add);
     let unnamed = profile.phases.iter().map(|it| it.times.unnamed_sum().1).fold(0, add);
-    found.extend(share_above(unnamed, whole, UNNAMED_MAX).map(|share| Caution::Unnamed(side, share)));
+    found.extend(share_above(unnamed, whole, UNNAMED_MAX).map(|share| EngineConcern::Unnamed(side, share)));
     let outside = if has_steps(profile) { profile.outside_steps } else { 0 };
     let outside = share_above(outside, profile.device.total(), OUTSIDE_MAX);
-    found.extend(outside.map(|share| Caution::OutsideSteps(side, share)));
+    found.extend(outside.map(|share| EngineConcern::OutsideSteps(side, share)));
     found
 }
 
