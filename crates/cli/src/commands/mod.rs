@@ -12,6 +12,7 @@ mod check;
 pub(crate) mod command_line;
 mod completions;
 mod convert;
+mod diff;
 mod each_trace;
 mod layers;
 mod man;
@@ -52,6 +53,7 @@ commands! {
     Layers => layers,
     Steps => steps,
     Requests => requests,
+    Diff => diff,
     Check => check,
     Repair => repair,
     Convert => convert,

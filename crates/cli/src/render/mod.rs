@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod contents;
 pub(crate) mod json;
 pub(crate) mod limits;
+pub(crate) mod markdown;
 pub(crate) mod messages;
 pub(crate) mod printer;
 pub(crate) mod progress;

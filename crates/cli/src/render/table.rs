@@ -97,6 +97,11 @@ impl Table {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
+    /// Returns true for each column of numbers.
+    pub(crate) fn are_numbers(&self) -> impl Iterator<Item = bool> {
+        self.columns.iter().map(|column| column.kind == ColumnKind::Number)
+    }
+
     /// Returns the cells, row by row.
     pub(crate) fn rows(&self) -> &[Vec<String>] {
         &self.rows
