@@ -14,6 +14,7 @@
 //! ops        classification of kernels and operations
 //! steps      steps of an engine
 //! requests   requests to an engine
+//! engines    comparison of two engines by classes of operations
 //! runs       figures of runs, for comparisons
 //! compare    differences between runs
 //! check      rules about what viewers accept
@@ -26,6 +27,7 @@
 pub mod check;
 pub mod compare;
 pub mod convert;
+mod engines;
 mod figures;
 mod kineto;
 pub mod merge;
@@ -41,6 +43,11 @@ mod structure;
 #[cfg(test)]
 mod test_traces;
 
+pub use engines::{
+    ClassTime, ClassTimes, ComparedRow, EngineComparison, EngineConcern, EngineProfile, LayerCount, LayerEvidence,
+    PhaseComparison, PhaseProfile, RowFigures, RowSubject, Side, Sides, TimedOn, UnnamedTime, compare_engines, profile,
+    profile_args,
+};
 pub use figures::async_count::{AsyncCount, count_asyncs};
 pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs};
 pub use figures::contents::{Contents, contents};
@@ -53,6 +60,7 @@ pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
 pub use kineto::{DEVICE_PROPERTIES, DISTRIBUTED as DISTRIBUTED_INFO};
 pub use opener::Opener;
+pub use ops::{BUILT_IN_RULES, ClassId, RuleError, Rules};
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
     requests,

@@ -53,6 +53,7 @@ const CRATES: &[Crate] = &[
             "ops",
             "steps",
             "requests",
+            "engines",
             "runs",
             "compare",
             "check",

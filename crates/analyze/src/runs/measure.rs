@@ -13,7 +13,7 @@ use crate::figures::percentile::Distribution;
 use crate::ops::Ops;
 use crate::requests::{Figure, RequestsOptions, requests};
 use crate::stats;
-use crate::steps::{Measured, Step, StepsOptions, TileSource, Tiler, find, slices_inside};
+use crate::steps::{Measured, Step, StepsOptions, TileSource, Tiler, find, inside};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
 use ferrum_trace_model::Trace;
@@ -202,7 +202,7 @@ impl<'a> StepSet<'a> {
                 let marked = &self.measured.marked[place];
                 tiler.tiles(trace, nesting, (step, marked), works, |source, time| parts.add_tile(n, source, time));
                 if step.split.host > 0 || step.split.both > 0 {
-                    for &slice in slices_inside(trace, nesting, marked) {
+                    for &slice in inside(trace, nesting, marked) {
                         parts.count(n, slice, Place::Host, origins.position[slice as usize]);
                     }
                 }

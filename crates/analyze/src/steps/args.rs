@@ -3,18 +3,18 @@
 use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
 
 /// Reads a column of arguments along with slices, which mostly have the same order.
-pub(super) struct ArgReader<'a> {
+pub(crate) struct ArgReader<'a> {
     column: Option<&'a ArgColumn>,
     place: usize,
 }
 
 impl<'a> ArgReader<'a> {
-    pub(super) fn of(trace: &'a Trace, key: &str) -> Self {
+    pub(crate) fn of(trace: &'a Trace, key: &str) -> Self {
         Self { column: trace.args.iter().find(|column| column.key == key), place: 0 }
     }
 
     /// Returns the value of the event with this position in the file.
-    pub(super) fn get(&mut self, order: Order) -> Option<StringId> {
+    pub(crate) fn get(&mut self, order: Order) -> Option<StringId> {
         let column = self.column?;
         if self.place > 0 && column.order[self.place - 1] >= order {
             return column.of(order);

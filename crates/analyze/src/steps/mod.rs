@@ -33,11 +33,13 @@ use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGO
 use crate::structure::gaps::{GapSum, Gaps};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
+pub(crate) use args::ArgReader;
+pub(crate) use device::{Work, works_of};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::{self, Phase, UNCLOSED};
 pub(crate) use find::{MarkedSlice, find};
-pub(crate) use host::inside as slices_inside;
+pub(crate) use host::inside;
 pub(crate) use mark::phase_at_start;
 pub(crate) use measured::Measured;
 use std::collections::BTreeMap;

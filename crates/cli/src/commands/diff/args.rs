@@ -75,7 +75,17 @@ With --json, one object, with times in nanoseconds:
                `mix_ns` and `outliers_ns` sum to the `change_ns` of `change`
   names        `new`, `gone`: `place`, `category`, `name`, `calls`, `time_ns`;
                `renamed`: `base` and `new`, each of these
-With --engines, the object is that of docs/json.md.
+With --engines, rules map the kernels and spans of both traces to classes such as
+`attention`. The table of a phase has the time of each class per step and per
+token. A ratio is left out where it has no meaning, and a line says why.
+docs/taxonomy.md has the classes and the format of rules. The object of --json:
+  base, new    the engines: `file`, `sources`, `timed_on`, `devices`, `layers`,
+               `layers_from`, `outside_steps_ns`, `device_unnamed`, `losses`,
+               `notes`
+  rules        the file of --rules, or null
+  phases       `phase`, `base`, `new`, and `rows`: `kind`, `class`, `base`, `new`
+               (`count`, `total_ns`, `per_step_ns`, `per_token_ns`,
+               `per_layer_ns`, `share`), `step_ratio`, `token_ratio`
 
 Exit codes:
   0    no headline metric differs beyond chance, or there is one run per side

@@ -1,6 +1,7 @@
 //! `diff`: compares the runs of two sides.
 
 mod args;
+mod engines;
 mod json;
 mod report;
 mod run;

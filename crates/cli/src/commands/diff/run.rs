@@ -1,6 +1,7 @@
 //! Compares two sides and prints the result.
 
 use super::args::DiffArgs;
+use super::engines::{self, EnginesArgs};
 use super::json::DiffObject;
 use super::report::DiffReport;
 use super::text;
@@ -11,6 +12,9 @@ use crate::render::printer::Printer;
 
 pub(crate) fn run(args: &DiffArgs) -> ExitStatus {
     interrupt::install("nothing was written");
+    if args.engines || args.print_rules {
+        return engines::run(&args.engines_args());
+    }
     let mut printer = Printer::new(args.messages(), args.json);
     let report = match DiffReport::of(args) {
         Ok(report) => report,
@@ -43,6 +47,17 @@ fn outcome(report: &DiffReport) -> ExitStatus {
 }
 
 impl DiffArgs {
+    fn engines_args(&self) -> EnginesArgs {
+        EnginesArgs {
+            files: self.base.iter().chain(&self.with).cloned().collect(),
+            rules: self.rules.clone(),
+            print_rules: self.print_rules,
+            json: self.json,
+            markdown: self.markdown,
+            verbose: self.verbose,
+        }
+    }
+
     pub(super) fn messages(&self) -> Messages {
         Messages { verbose: self.verbose }
     }
