@@ -42,7 +42,8 @@ pub use figures::counters::{CounterSeries, counters};
 pub use figures::flows::{FlowCount, count_flows};
 pub use figures::gpu::{Device, Stream, devices};
 pub use figures::instants::{InstantRow, instants};
-pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
+pub use figures::layer_search::{LAYER_ARG, LayerSource};
+pub use figures::layers::{Cell, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
 pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
 pub use opener::Opener;
@@ -57,6 +58,7 @@ pub use steps::{
 };
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
 pub use structure::gaps::{GapPlace, GapSum};
+pub use structure::glob::Glob;
 pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
-pub use structure::select::{Glob, Selected, Selection};
+pub use structure::select::{Selected, Selection};

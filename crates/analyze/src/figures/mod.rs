@@ -7,6 +7,7 @@ pub(crate) mod counters;
 pub(crate) mod flows;
 pub(crate) mod gpu;
 pub(crate) mod instants;
+pub(crate) mod layer_search;
 pub(crate) mod layers;
 pub(crate) mod percentile;
 pub(crate) mod summary;

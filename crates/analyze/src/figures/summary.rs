@@ -307,7 +307,8 @@ pub(crate) fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::select::{Glob, Selection};
+    use crate::structure::glob::Glob;
+    use crate::structure::select::Selection;
     use crate::test_traces;
     use ferrum_trace_model::{OTHER_NAMES, Slice};
     use proptest::prelude::*;

@@ -1,9 +1,10 @@
 //! Selects async operations by the conditions that select slices.
 
 use super::async_ops::{AsyncOp, async_ops};
+use super::glob::Glob;
 use super::nesting::NestingKey;
 use super::select::{Cover, matching_strings};
-use super::select::{Enclosing, Glob, Selection};
+use super::select::{Enclosing, Selection};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;

@@ -5,6 +5,7 @@ pub(crate) mod async_ops;
 mod async_select;
 pub(crate) mod flow_key;
 pub(crate) mod gaps;
+pub(crate) mod glob;
 pub(crate) mod nesting;
 pub(crate) mod nesting_lanes;
 pub(crate) mod no_match;

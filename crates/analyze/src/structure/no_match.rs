@@ -1,7 +1,8 @@
 //! Finds out why a selection matches nothing.
 
 use super::async_ops::async_ops;
-use super::select::{Enclosing, Glob, Selection};
+use super::glob::Glob;
+use super::select::{Enclosing, Selection};
 use super::similar::similar;
 use ferrum_trace_model::{StringId, Trace};
 use std::collections::BTreeSet;
