@@ -56,6 +56,7 @@ pub use steps::{
     Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, Mark, NameTime, OpTime, OpTimes, STEP_ARGS,
     SlowStep, Split, Step, StepGroup, StepSource, Steps, StepsOptions, names_device, steps,
 };
+pub use structure::arg_filter::{ArgFilter, arg_values};
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
 pub use structure::gaps::{GapPlace, GapSum};
 pub use structure::glob::Glob;

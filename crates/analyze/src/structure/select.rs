@@ -1,5 +1,6 @@
-//! Selection of slices by name, category, track, process, time and enclosing slice.
+//! Selection of slices by name, category, track, process, arguments, time and enclosing slice.
 
+use super::arg_filter::ArgFilter;
 use super::glob::Glob;
 use super::nesting::{NestingKey, enclosing_end_min, nesting_key};
 use ferrum_trace_model::{ProcessId, StringId, Trace, Track, TrackId};
@@ -17,6 +18,8 @@ pub struct Selection {
     pub tracks: Vec<Glob>,
     /// Patterns for the process: its id, its name or its label.
     pub processes: Vec<Glob>,
+    /// Conditions on arguments, one for each name.
+    pub args: Vec<ArgFilter>,
     /// Range of nanoseconds from the first event of the trace. A slice belongs to the range in which it starts, so that
     /// adjacent ranges share no slice and lose none.
     pub time: Option<Range<i64>>,
@@ -80,8 +83,9 @@ impl Selected {
 impl Selection {
     /// Returns true if every slice is selected.
     pub fn is_everything(&self) -> bool {
-        let Self { names, categories, tracks, processes, time, within } = self;
-        time.is_none() && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
+        let Self { names, categories, tracks, processes, args, time, within } = self;
+        let has_no_more = time.is_none() && args.is_empty();
+        has_no_more && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
     }
 
     /// Selects slices of a trace.
@@ -99,6 +103,10 @@ impl Selection {
         if !self.tracks.is_empty() || !self.processes.is_empty() {
             let matching = self.matching_tracks(trace);
             selected.retain(|slice| matching[slices.track[slice].index()]);
+        }
+        for filter in &self.args {
+            let matcher = filter.matcher(trace);
+            selected.retain(|slice| matcher.matches(slices.order[slice]));
         }
         if let Some(time) = &self.time {
             let first = trace.census.first.unwrap_or(0);

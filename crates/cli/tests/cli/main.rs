@@ -8,6 +8,7 @@ mod merge;
 mod scene;
 
 /// Async operations in `summary`.
+mod arguments;
 mod asyncs;
 /// `check`.
 mod check;

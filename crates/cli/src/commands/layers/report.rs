@@ -32,7 +32,8 @@ pub(crate) struct LayersReport {
 impl LayersReport {
     /// Loads a trace and sums its time by layer.
     pub(crate) fn of(source: &Source, args: &LayersArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = source.load(vec![LAYER_ARG.to_owned()])?;
+        let wanted = [LAYER_ARG].into_iter().chain(args.selection.arg_names());
+        let (loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
@@ -109,6 +110,7 @@ fn missing(trace: &Trace, selected: &Selected, layers: &Layers, args: &LayersArg
         true => String::new(),
         false => format!(", of which --filter and --within leave {}", number(n_selected as u64)),
     };
+    let left = left + &args.selection.values_text(trace);
     Some(format!("no layers: looked for {looked_for}; {}{left}", contents::contents_text(trace)))
 }
 

@@ -26,7 +26,8 @@ pub(crate) struct StepsReport {
 impl StepsReport {
     /// Loads a trace and measures its steps.
     pub(crate) fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = source.load(STEP_ARGS.map(str::to_owned).to_vec())?;
+        let wanted = STEP_ARGS.into_iter().chain(args.selection.arg_names());
+        let (loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
@@ -79,7 +80,8 @@ fn missing(trace: &Trace, steps: &Steps, args: &StepsArgs) -> String {
         return format!("no steps: looked for {LOOKED_FOR}; {}", contents::contents_text(trace));
     }
     if steps.phases.is_empty() {
-        return format!("no steps that --filter and --within leave: the file has {}", phases(&steps.found_phases));
+        let (found, values) = (phases(&steps.found_phases), args.selection.values_text(trace));
+        return format!("no steps that --filter and --within leave: the file has {found}{values}");
     }
     let wanted: Vec<String> = args.phases.iter().map(|phase| format!("`{}`", phase.vocab())).collect();
     let place = if steps.phases == steps.found_phases { "the file has" } else { "--filter and --within leave" };

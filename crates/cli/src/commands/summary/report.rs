@@ -35,7 +35,7 @@ pub(crate) struct SummaryReport {
 impl SummaryReport {
     /// Loads a trace and summarizes it.
     pub(crate) fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = source.load_with_async_args(ASYNC_ARGS.map(str::to_owned).to_vec())?;
+        let (loaded, facts) = load(source, args)?;
         let trace = &loaded.trace;
         let nesting = Nesting::of(trace);
         let (selection, options) = (args.selection.selection(), args.options());
@@ -91,6 +91,17 @@ impl SummaryReport {
             By::Process => key.process.map(|process| trace.tracks.process_label(process, &trace.strings)),
         };
         label.unwrap_or_default()
+    }
+}
+
+/// Loads a trace. The arguments of slices are read only if a flag needs them, since that takes noticeably longer.
+fn load(source: &Source, args: &SummaryArgs) -> Result<(Loaded, TraceFacts), UserError> {
+    let mut wanted = ASYNC_ARGS.map(str::to_owned).to_vec();
+    let n_of_asyncs = wanted.len();
+    wanted.extend(args.selection.arg_names().map(str::to_owned));
+    match wanted.len() > n_of_asyncs {
+        true => source.load(wanted),
+        false => source.load_with_async_args(wanted),
     }
 }
 
