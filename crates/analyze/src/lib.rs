@@ -36,16 +36,18 @@ mod structure;
 mod test_traces;
 
 pub use figures::async_count::{AsyncCount, count_asyncs};
-pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs};
+pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs, summarize_asyncs_labeled};
 pub use figures::contents::{Contents, contents};
 pub use figures::counters::{CounterSeries, counters};
 pub use figures::flows::{FlowCount, count_flows};
 pub use figures::gpu::{Device, Stream, devices};
 pub use figures::instants::{InstantRow, instants};
+pub use figures::keys::{GroupBy, Key, LabelSets};
+pub use figures::labels::{Label, Labels};
 pub use figures::layer_search::{LAYER_ARG, LayerSource};
 pub use figures::layers::{Cell, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
-pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+pub use figures::summary::{Rest, Row, SortBy, Summary, SummaryOptions, summarize, summarize_labeled};
 pub use opener::Opener;
 pub use requests::{
     Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
@@ -54,7 +56,7 @@ pub use requests::{
 pub use rewrite::rank::rank_in;
 pub use steps::{
     Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, Mark, NameTime, OpTime, OpTimes, STEP_ARGS,
-    SlowStep, Split, Step, StepGroup, StepSource, Steps, StepsOptions, names_device, steps,
+    SlowStep, Split, Step, StepGroup, StepLabels, StepSource, Steps, StepsOptions, names_device, step_labels, steps,
 };
 pub use structure::arg_filter::{ArgFilter, arg_values};
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};

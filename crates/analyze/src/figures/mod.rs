@@ -7,6 +7,8 @@ pub(crate) mod counters;
 pub(crate) mod flows;
 pub(crate) mod gpu;
 pub(crate) mod instants;
+pub(crate) mod keys;
+pub(crate) mod labels;
 pub(crate) mod layer_search;
 pub(crate) mod layers;
 pub(crate) mod percentile;

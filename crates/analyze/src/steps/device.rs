@@ -166,7 +166,7 @@ pub(super) fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<Devic
 
 /// Returns the device of each slice that is device work: the slices that [`device_slices`] finds, and slices that a
 /// device measured on a track that is not named after one.
-fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
+pub(super) fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
     let mut works = vec![None; trace.slices.len()];
     for found in device_slices(trace) {
         works[found.slice] = Some(found.device);

@@ -8,6 +8,7 @@ mod device;
 mod find;
 mod groups;
 mod host;
+mod labels;
 mod launches;
 mod lookup;
 mod mark;
@@ -21,6 +22,7 @@ mod step;
 
 pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
+pub use labels::{StepLabels, step_labels};
 pub use mark::{Mark, StepSource};
 pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, DifferenceSubject, SlowStep};

@@ -1,8 +1,10 @@
 //! Flags that several commands have.
 
+mod by;
 mod report;
 pub(crate) mod selection;
 
+pub(crate) use by::{By, ByParser};
 pub(crate) use report::ReportArgs;
 pub(crate) use selection::SelectionArgs;
 

@@ -11,6 +11,7 @@ mod scene;
 mod arguments;
 mod asyncs;
 /// `check`.
+mod by;
 mod check;
 /// `convert`.
 mod convert;

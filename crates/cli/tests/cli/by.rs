@@ -1,0 +1,100 @@
+//! `--by` with layers, steps, parents and arguments.
+
+use crate::scene::Scene;
+
+/// Two steps with two layers each, a kernel of the first step that runs during the second, and an upload.
+const TRACE: &str = r#"[
+{"ph":"X","name":"prefill","cat":"step","ts":0,"dur":100,"pid":1,"tid":1,"args":{"phase":"prefill","batch":1,"prefill_tokens":64,"adapter":"b"}},
+{"ph":"X","name":"layer","cat":"layer","ts":0,"dur":50,"pid":1,"tid":1,"args":{"layer":2}},
+{"ph":"X","name":"up","cat":"gemm","ts":10,"dur":30,"pid":1,"tid":1,"args":{"m":64}},
+{"ph":"X","name":"layer","cat":"layer","ts":50,"dur":40,"pid":1,"tid":1,"args":{"layer":10}},
+{"ph":"X","name":"cudaLaunchKernel","cat":"cuda_runtime","ts":60,"dur":10,"pid":1,"tid":1,"args":{"correlation":7}},
+{"ph":"X","name":"decode","cat":"step","ts":100,"dur":20,"pid":1,"tid":1,"args":{"phase":"decode","batch":8,"decode_tokens":8}},
+{"ph":"X","name":"layer","cat":"layer","ts":100,"dur":10,"pid":1,"tid":1,"args":{"layer":2}},
+{"ph":"X","name":"up","cat":"gemm","ts":102,"dur":5,"pid":1,"tid":1,"args":{"m":8}},
+{"ph":"X","name":"kernel","cat":"kernel","ts":105,"dur":10,"pid":0,"tid":7,"args":{"correlation":7}},
+{"ph":"X","name":"load","cat":"io","ts":200,"dur":30,"pid":1,"tid":1},
+{"ph":"b","name":"upload","cat":"io","id":1,"ts":0,"pid":1,"tid":1,"args":{"m":8}},
+{"ph":"e","name":"upload","cat":"io","id":1,"ts":7,"pid":1,"tid":1}
+]"#;
+
+/// Returns keys, count, total and self time in microseconds of the rows of `summary`.
+fn rows(flags: &str, list: &str) -> Vec<(String, u64, u64, u64)> {
+    let run = Scene::with("t.json", TRACE).run(&format!("--json {flags} t.json")).expect_code(0);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let keys: Vec<&str> = object["by"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+    let row = |row: &serde_json::Value| {
+        let key: Vec<&str> = keys.iter().map(|&key| row[key].as_str().unwrap()).collect();
+        let micros = |field: &str| row[field].as_u64().unwrap_or(0) / 1000;
+        (key.join("|"), row["count"].as_u64().unwrap(), micros("total_ns"), micros("self_ns"))
+    };
+    object[list].as_array().unwrap().iter().map(row).collect()
+}
+
+fn row(key: &str, count: u64, total: u64, self_time: u64) -> (String, u64, u64, u64) {
+    (key.to_owned(), count, total, self_time)
+}
+
+#[test]
+fn slices_are_grouped_by_layer() {
+    let expected = [row("2", 4, 95, 60), row("10", 2, 50, 40), row("(no layer)", 4, 160, 60)];
+    assert_eq!(rows("--by layer --sort name", "rows"), expected);
+    let combined = rows("--by layer,name --sort name --filter cat=gemm", "rows");
+    assert_eq!(combined, [row("2|up", 2, 35, 35)]);
+    let run = Scene::with("t.json", TRACE).run("--by layer --sort self t.json").expect_code(0);
+    let labels: Vec<&str> = run.stdout.lines().skip_while(|line| !line.starts_with("layer ")).skip(1).take(3).collect();
+    // Equal self times are in the order of layers, those without one last.
+    assert!(labels[0].starts_with("2  ") && labels[1].starts_with("(no layer) ") && labels[2].starts_with("10 "));
+}
+
+#[test]
+fn slices_and_async_operations_are_grouped_by_an_argument() {
+    let expected = [row("8", 1, 5, 5), row("64", 1, 30, 30), row("(no m)", 8, 270, 125)];
+    assert_eq!(rows("--by arg:m --sort name", "rows"), expected);
+    assert_eq!(rows("--by name,arg:m", "async_rows"), [row("upload|8", 1, 7, 0)]);
+    assert_eq!(rows("--by name,layer", "async_rows"), [row("upload|(no layer)", 1, 7, 0)]);
+}
+
+#[test]
+fn slices_are_grouped_by_step_phase_and_parent() {
+    let by_step = [row("1", 6, 240, 110), row("2", 3, 35, 20), row("(no step)", 1, 30, 30)];
+    assert_eq!(rows("--by step --sort name", "rows"), by_step);
+    let by_phase = rows("--by phase --sort name", "rows");
+    assert_eq!(by_phase, [row("prefill", 6, 240, 110), row("decode", 3, 35, 20), row("(no phase)", 1, 30, 30)]);
+    let kernels = rows("--by step,phase --filter cat=kernel", "rows");
+    assert_eq!(kernels, [row("1|prefill", 1, 10, 10)], "the step that launched it");
+    let by_parent = rows("--by parent --sort name", "rows");
+    let expected =
+        [row("decode", 1, 10, 5), row("layer", 3, 45, 45), row("prefill", 2, 90, 50), row("(no parent)", 4, 160, 60)];
+    assert_eq!(by_parent, expected);
+}
+
+#[test]
+fn sums_do_not_depend_on_the_key() {
+    let sum = |flags: &str| {
+        let rows = rows(flags, "rows");
+        rows.iter().fold((0, 0, 0), |sum, row| (sum.0 + row.1, sum.1 + row.2, sum.2 + row.3))
+    };
+    let by_name = sum("--by name");
+    for by in ["layer", "step", "phase", "parent", "arg:m", "layer,arg:m,parent,step,phase,name,track"] {
+        assert_eq!(sum(&format!("--by {by}")), by_name, "{by}");
+    }
+}
+
+#[test]
+fn a_key_that_nothing_has_is_reported() {
+    let scene = Scene::with("t.json", r#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}]"#);
+    let run = scene.run("--by layer,step,phase,arg:k t.json").expect_code(1);
+    assert!(run.stdout.contains("\n(no layer)  (no step)  (no phase)  (no k)  "), "{}", run.stdout);
+    let expected = "t.json: no slice belongs to a layer: looked for an argument `layer`, names such as \
+                    `layers.12.attn`, and consecutive tids; no slice belongs to a step; no slice belongs to a step \
+                    with a phase; no slice or async operation has an argument `k`\n";
+    assert_eq!(run.stderr, expected);
+    let run = scene.run("--json --by arg:k t.json").expect_code(1);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["notes"], serde_json::json!(["no slice or async operation has an argument `k`"]));
+    scene.write("empty.json", "[]");
+    scene.run("--by layer empty.json").expect_code(0);
+    let run = scene.run("--by color t.json").expect_code(2);
+    assert!(run.stderr.contains("parent, arg:NAME]"), "{}", run.stderr);
+}
