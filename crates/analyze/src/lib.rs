@@ -50,8 +50,8 @@ pub use figures::percentile::Distribution;
 pub use figures::summary::{Rest, Row, SortBy, Summary, SummaryOptions, summarize, summarize_labeled};
 pub use opener::Opener;
 pub use requests::{
-    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
-    requests,
+    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, SloViolations,
+    Stage, StageKind, requests,
 };
 pub use rewrite::rank::rank_in;
 pub use steps::{

@@ -43,6 +43,7 @@ mod repair;
 /// `requests`.
 mod requests;
 /// Sources of a trace: pipes, globs, compressed, damaged, growing and missing files.
+mod slo;
 mod sources;
 /// Standard input, output and error.
 mod stdio;
