@@ -49,29 +49,35 @@ pub use engines::{
     profile_args,
 };
 pub use figures::async_count::{AsyncCount, count_asyncs};
-pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs};
+pub use figures::async_summary::{AsyncRest, AsyncRow, AsyncSummary, summarize_asyncs, summarize_asyncs_labeled};
 pub use figures::contents::{Contents, contents};
 pub use figures::counters::{CounterSeries, counters};
 pub use figures::flows::{FlowCount, count_flows};
 pub use figures::gpu::{Device, Stream, devices};
 pub use figures::instants::{InstantRow, instants};
-pub use figures::layers::{Cell, LAYER_ARG, LayerSource, Layers, LayersOptions, PhaseLayers, layers};
+pub use figures::keys::{GroupBy, Key, LabelSets};
+pub use figures::labels::{Label, Labels};
+pub use figures::layer_search::{LAYER_ARG, LayerSource};
+pub use figures::layers::{Cell, LayerColumns, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
-pub use figures::summary::{GroupBy, Key, Rest, Row, SortBy, Summary, SummaryOptions, summarize};
+pub use figures::summary::{Rest, Row, SortBy, Summary, SummaryOptions, summarize, summarize_labeled};
 pub use kineto::{DEVICE_PROPERTIES, DISTRIBUTED as DISTRIBUTED_INFO};
 pub use opener::Opener;
 pub use ops::{BUILT_IN_RULES, ClassId, RuleError, Rules};
 pub use requests::{
-    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, Stage, StageKind,
-    requests,
+    Figure, Figures, Part, Parts, REQUEST_ARGS, Request, Requests, RequestsOptions, Slo, SloMetric, SloViolations,
+    Stage, StageKind, requests,
 };
 pub use rewrite::rank::rank_in;
 pub use steps::{
-    Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, Mark, NameTime, OpTime, OpTimes, STEP_ARGS,
-    SlowStep, Split, Step, StepGroup, StepSource, Steps, StepsOptions, names_device, steps,
+    Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, KeyedStepGroup, LayerTime, Mark, NameTime,
+    OpTime, OpTimes, STEP_ARGS, SlowStep, Split, Step, StepGroup, StepKey, StepKeyValue, StepLabels, StepSource, Steps,
+    StepsOptions, add_mark_args, group_steps, names_device, step_labels, steps,
 };
+pub use structure::arg_filter::{ArgFilter, arg_values};
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};
 pub use structure::gaps::{GapPlace, GapSum};
+pub use structure::glob::Glob;
 pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
-pub use structure::select::{Glob, Selected, Selection};
+pub use structure::select::{Selected, Selection};

@@ -1,6 +1,7 @@
 //! Estimate of the number of layers of a model.
 
-use crate::figures::layers::{LayerSource, LayersOptions, layers};
+use crate::figures::layer_search::LayerSource;
+use crate::figures::layers::{LayersOptions, layers};
 use crate::ops::{ClassId, Rules};
 use crate::steps::{Step, Work};
 use crate::structure::nesting::Nesting;
@@ -59,7 +60,7 @@ pub(super) fn estimate(
 }
 
 fn stated(trace: &Trace, nesting: &Nesting) -> Option<LayerCount> {
-    let options = LayersOptions { source: LayerSource::Auto, phases: Vec::new() };
+    let options = LayersOptions { source: LayerSource::Auto, ..LayersOptions::default() };
     let n = layers(trace, nesting, &Selected::all(trace), &options).layers.len() as u64;
     (n > 1).then_some(LayerCount { n, evidence: LayerEvidence::Stated })
 }

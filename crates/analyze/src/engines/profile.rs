@@ -3,7 +3,7 @@
 use super::class_times::{ClassTimes, sum};
 use super::layer_count::{LayerCount, estimate};
 use super::slice_classes;
-use crate::figures::layers::LAYER_ARG;
+use crate::figures::layer_search::LAYER_ARG;
 use crate::ops::{ClassId, Rules};
 use crate::steps::{MarkedSlice, Measured, STEP_ARGS, Step, StepSource, StepsOptions, Work, inside, works_of};
 use crate::structure::nesting::Nesting;

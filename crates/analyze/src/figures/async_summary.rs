@@ -1,8 +1,9 @@
 //! Groups async operations and sums up their durations.
 
+use super::keys::{Key, Keys, LabelSets, compare_keys};
+use super::labels::Labels;
 use super::percentile::Distribution;
-use super::summary::{Key, SortBy, SummaryOptions};
-use super::summary::{Keys, compare_keys, ratio};
+use super::summary::{SortBy, SummaryOptions, ratio};
 use crate::structure::async_ops::{AsyncOp, BusyTime};
 use ferrum_trace_model::Trace;
 use hashbrown::HashMap;
@@ -16,6 +17,8 @@ pub struct AsyncSummary {
     pub rest: AsyncRest,
     /// The sum of all groups.
     pub all: AsyncRest,
+    /// The labels of the rows.
+    pub labels: LabelSets,
 }
 
 /// One group. Times are nanoseconds, of the operations that are finished.
@@ -74,7 +77,19 @@ impl AsyncRest {
 
 /// Groups async operations according to `options`. They have no self time: sorting by it sorts by total.
 pub fn summarize_asyncs(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions) -> AsyncSummary {
-    let mut rows = rows(trace, ops, options);
+    summarize_asyncs_labeled(trace, ops, &[], options)
+}
+
+/// Groups async operations by these labels too. Of all labels, they have only arguments.
+pub fn summarize_asyncs_labeled(
+    trace: &Trace,
+    ops: &[AsyncOp],
+    labels: &[Labels],
+    options: &SummaryOptions,
+) -> AsyncSummary {
+    let mut keys = Keys::new(trace, &options.by, labels);
+    let mut rows = rows(ops, &mut keys);
+    let labels = keys.sets;
     let all = AsyncRest::of(&rows);
     rows.sort_by(|row, other| {
         match options.sort {
@@ -85,20 +100,19 @@ pub fn summarize_asyncs(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions
             SortBy::P99 => other.durations.p99.cmp(&row.durations.p99),
             SortBy::Name => std::cmp::Ordering::Equal,
         }
-        .then_with(|| compare_keys(trace, &row.key, &other.key))
+        .then_with(|| compare_keys(trace, &labels, &row.key, &other.key))
     });
     let n_kept = options.top.map_or(rows.len(), |top| top.min(rows.len()));
     let rest = AsyncRest::of(&rows[n_kept..]);
     rows.truncate(n_kept);
-    AsyncSummary { rows, rest, all }
+    AsyncSummary { rows, rest, all, labels }
 }
 
-fn rows(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions) -> Vec<AsyncRow> {
-    let keys = Keys::new(trace, &options.by);
+fn rows(ops: &[AsyncOp], keys: &mut Keys<'_>) -> Vec<AsyncRow> {
     let mut groups: HashMap<Key, usize> = HashMap::new();
     let mut rows: Vec<(AsyncRow, Vec<i64>)> = Vec::new();
     for op in ops {
-        let key = keys.key(op.name, op.category, op.track);
+        let key = keys.of_op(op);
         let group = *groups.entry(key).or_insert_with(|| {
             rows.push((AsyncRow { key, ..AsyncRow::default() }, Vec::new()));
             rows.len() - 1
@@ -126,7 +140,7 @@ fn rows(trace: &Trace, ops: &[AsyncOp], options: &SummaryOptions) -> Vec<AsyncRo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::summary::GroupBy;
+    use crate::figures::keys::GroupBy;
     use ferrum_trace_model::Trace;
 
     /// Operations of these names, durations and busy times; one without a duration is unfinished.

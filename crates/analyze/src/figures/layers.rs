@@ -1,69 +1,67 @@
-//! Time by layer of a model and category.
+//! Time by layer of a model and category, name or argument.
 
+use super::layer_search::{LayerSource, NONE, find_layers};
+use crate::structure::arg_filter::arg_column;
+use crate::structure::glob::Glob;
 use crate::structure::nesting::Nesting;
-use crate::structure::select::{Enclosing, Glob, Selected};
-use ferrum_trace_model::{StringId, Trace};
+use crate::structure::select::{Enclosing, Selected};
+use ferrum_trace_model::{ArgColumn, StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::hash::Hash;
 
-/// The argument that states the layer of a slice. It must be loaded for [`LayerSource::Arg`] to work.
-pub const LAYER_ARG: &str = "layer";
-
-/// Source of the layer of a slice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LayerSource {
-    /// The first of the other sources, in their order, that finds more than one layer; [`Name`](Self::Name) if none
-    /// does. Track ids count only if they are consecutive numbers from 0 or 1: thread ids are no layers.
+/// Property of slices by which the time of a layer is split.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LayerColumns {
+    /// Their categories.
     #[default]
-    Auto,
-    /// The argument [`LAYER_ARG`] of the slice or of an enclosing one: a number, or a text that contains a layer as a
-    /// name does.
-    Arg,
-    /// The name of the slice or of an enclosing one, for example `model.layers.12.self_attn`.
+    Category,
+    /// Their names.
     Name,
-    /// The id of the track, if it is a number.
-    Tid,
+    /// The values of this argument, which must be loaded.
+    Arg(String),
 }
 
 /// Options of [`layers`].
 #[derive(Clone, Debug, Default)]
 pub struct LayersOptions {
+    /// The columns.
+    pub columns: LayerColumns,
     /// The source of the layers.
     pub source: LayerSource,
     /// Phases to separate: patterns for the name of an enclosing slice. Empty for the whole trace.
     pub phases: Vec<Glob>,
 }
 
-/// Time by layer and category.
+/// Time by layer and column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// The source that was used; never [`LayerSource::Auto`].
     pub source: LayerSource,
     /// The numbers of the layers, ascending: the rows.
     pub layers: Vec<u32>,
-    /// The categories of slices, the one with the most self time in layers first: the columns.
-    pub categories: Vec<StringId>,
+    /// The categories, names or values of slices, the one with the most self time in layers first: the columns. Slices
+    /// without the argument are in the column `None`.
+    pub columns: Vec<Option<StringId>>,
     /// One table per phase.
     pub phases: Vec<PhaseLayers>,
 }
 
-/// Time by layer and category, in one phase.
+/// Time by layer and column, in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseLayers {
     /// The pattern of the phase; `None` is all of the trace.
     pub phase: Option<String>,
     /// Number of slices that match the pattern, which is how often the phase occurred. Zero if there is no pattern.
     pub n_enclosing: usize,
-    /// Slices that belong to no layer, one cell per category.
+    /// Slices that belong to no layer, one cell per column.
     pub without_layer: Vec<Cell>,
     /// The cells that are not empty, by row and column. Most cells are empty, so a full table would be large.
     cells: HashMap<(u32, u32), Cell>,
 }
 
 impl PhaseLayers {
-    /// Returns the cell of a row and a column, by their indices in [`Layers::layers`] and [`Layers::categories`].
+    /// Returns the cell of a row and a column, by their indices in [`Layers::layers`] and [`Layers::columns`].
     pub fn cell(&self, row: usize, column: usize) -> Cell {
         self.cells.get(&(row as u32, column as u32)).copied().unwrap_or_default()
     }
@@ -96,7 +94,7 @@ impl Cell {
 impl Layers {
     /// Returns the sum of a row.
     pub fn row_sum(&self, phase: &PhaseLayers, row: usize) -> Cell {
-        sum((0..self.categories.len()).map(|column| phase.cell(row, column)))
+        sum((0..self.columns.len()).map(|column| phase.cell(row, column)))
     }
 
     /// Returns the sum of a column, without slices that belong to no layer.
@@ -112,33 +110,21 @@ fn sum(cells: impl Iterator<Item = Cell>) -> Cell {
     })
 }
 
-/// Sums the selected slices of a trace by layer and category.
+/// Sums the selected slices of a trace by layer and column.
 pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &LayersOptions) -> Layers {
     let (source, layer_of) = find_layers(trace, nesting, options.source);
     let mut layers: Vec<u32> = selected.iter().map(|slice| layer_of[slice]).filter(|&layer| layer != NONE).collect();
     layers.sort_unstable();
     layers.dedup();
-    let categories = categories(trace, nesting, selected, &layer_of);
-    let table =
-        Table { trace, nesting, selected, layer_of: &layer_of, rows: places(&layers), columns: places(&categories) };
+    let property = Property::of(trace, &options.columns);
+    let columns = columns(nesting, selected, &layer_of, &property);
+    let (rows, places) = (places(&layers), places(&columns));
+    let table = Table { nesting, selected, layer_of: &layer_of, property, rows, columns: places };
     let phases = match &options.phases[..] {
         [] => vec![table.fill(None)],
         phases => phases.iter().map(|phase| table.fill(Some(phase))).collect(),
     };
-    Layers { source, layers, categories, phases }
-}
-
-/// No layer.
-pub(crate) const NO_LAYER: u32 = u32::MAX;
-const NONE: u32 = NO_LAYER;
-
-/// Returns the layer of each slice, or [`NO_LAYER`]; from the source that [`LayerSource::Auto`] finds, except for track
-/// ids. The argument [`LAYER_ARG`] must be loaded.
-pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
-    match find_layers(trace, nesting, LayerSource::Auto) {
-        (LayerSource::Tid, layer_of) => vec![NO_LAYER; layer_of.len()],
-        (_, layer_of) => layer_of,
-    }
+    Layers { source, layers, columns, phases }
 }
 
 /// Returns the index of each element.
@@ -146,240 +132,90 @@ fn places<T: Copy + Eq + Hash>(list: &[T]) -> HashMap<T, u32> {
     list.iter().zip(0..).map(|(&element, place)| (element, place)).collect()
 }
 
-/// Returns the categories of selected slices, the one with the most self time in layers first.
-fn categories(trace: &Trace, nesting: &Nesting, selected: &Selected, layer_of: &[u32]) -> Vec<StringId> {
-    let mut in_layers: HashMap<StringId, i64> = HashMap::new();
+/// The property of slices that the columns are made of.
+struct Property<'a> {
+    trace: &'a Trace,
+    columns: &'a LayerColumns,
+    arg: Option<&'a ArgColumn>,
+}
+
+impl<'a> Property<'a> {
+    fn of(trace: &'a Trace, columns: &'a LayerColumns) -> Self {
+        let arg = match columns {
+            LayerColumns::Arg(name) => arg_column(trace, name),
+            LayerColumns::Category | LayerColumns::Name => None,
+        };
+        Self { trace, columns, arg }
+    }
+
+    fn get(&self, slice: usize) -> Option<StringId> {
+        let slices = &self.trace.slices;
+        match self.columns {
+            LayerColumns::Category => Some(slices.category[slice]),
+            LayerColumns::Name => Some(slices.name[slice]),
+            LayerColumns::Arg(_) => self.arg?.of(slices.order[slice]),
+        }
+    }
+}
+
+/// Returns the columns of selected slices, the one with the most self time in layers first.
+fn columns(nesting: &Nesting, selected: &Selected, layer_of: &[u32], property: &Property<'_>) -> Vec<Option<StringId>> {
+    let mut in_layers: HashMap<Option<StringId>, i64> = HashMap::new();
     for slice in selected.iter() {
-        let sum = in_layers.entry(trace.slices.category[slice]).or_default();
+        let sum = in_layers.entry(property.get(slice)).or_default();
         if layer_of[slice] != NONE {
             *sum = sum.saturating_add(nesting.self_time[slice]);
         }
     }
-    let mut categories: Vec<StringId> = in_layers.keys().copied().collect();
-    categories.sort_by_key(|category| (Reverse(in_layers[category]), trace.strings.get(*category)));
-    categories
+    let mut columns: Vec<Option<StringId>> = in_layers.keys().copied().collect();
+    let text = |column: Option<StringId>| column.map(|column| property.trace.strings.get(column));
+    columns.sort_by_key(|&column| (Reverse(in_layers[&column]), column.is_none(), text(column)));
+    columns
 }
 
 /// Inputs for the table of a phase.
 struct Table<'a> {
-    trace: &'a Trace,
     nesting: &'a Nesting,
     selected: &'a Selected,
     layer_of: &'a [u32],
+    property: Property<'a>,
     rows: HashMap<u32, u32>,
-    columns: HashMap<StringId, u32>,
+    columns: HashMap<Option<StringId>, u32>,
 }
 
 impl Table<'_> {
     fn fill(&self, phase: Option<&Glob>) -> PhaseLayers {
-        let enclosing = phase.map(|phase| Enclosing::new(self.trace, std::slice::from_ref(phase)));
+        let trace = self.property.trace;
+        let enclosing = phase.map(|phase| Enclosing::new(trace, std::slice::from_ref(phase)));
         let mut filled = PhaseLayers {
             phase: phase.map(|phase| phase.as_str().to_owned()),
             n_enclosing: enclosing.as_ref().map_or(0, Enclosing::len),
             without_layer: vec![Cell::default(); self.columns.len()],
             cells: HashMap::new(),
         };
-        let is_in = |slice| enclosing.as_ref().is_none_or(|enclosing| enclosing.holds(self.trace, slice));
+        let is_in = |slice| enclosing.as_ref().is_none_or(|enclosing| enclosing.holds(trace, slice));
         for slice in self.selected.iter().filter(|&slice| is_in(slice)) {
-            let column = self.columns[&self.trace.slices.category[slice]];
+            let column = self.columns[&self.property.get(slice)];
             let cell = match self.rows.get(&self.layer_of[slice]) {
                 Some(&row) => filled.cells.entry((row, column)).or_default(),
                 None => &mut filled.without_layer[column as usize],
             };
-            let (self_time, total) = (self.nesting.self_time[slice], self.trace.slices.duration[slice]);
+            let (self_time, total) = (self.nesting.self_time[slice], trace.slices.duration[slice]);
             cell.add(Cell { count: 1, self_time, total });
         }
         filled
     }
 }
 
-/// Returns the layer of each slice, and the source that was used.
-fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
-    match source {
-        LayerSource::Arg => (source, by_arg(trace, nesting)),
-        LayerSource::Name => (source, by_name(trace, nesting)),
-        LayerSource::Tid => (source, by_tid(trace)),
-        LayerSource::Auto => {
-            let layer_of = by_arg(trace, nesting);
-            if has_several(&layer_of) {
-                return (LayerSource::Arg, layer_of);
-            }
-            let layer_of = by_name(trace, nesting);
-            if !has_several(&layer_of) {
-                let by_tid = by_tid(trace);
-                if has_several(&by_tid) && are_consecutive(&by_tid) {
-                    return (LayerSource::Tid, by_tid);
-                }
-            }
-            (LayerSource::Name, layer_of)
-        }
-    }
-}
-
-fn has_several(layer_of: &[u32]) -> bool {
-    let mut layers = layer_of.iter().filter(|&&layer| layer != NONE);
-    layers.next().is_some_and(|first| layers.any(|layer| layer != first))
-}
-
-/// Returns true if every number from 0 or 1 to the largest occurs.
-fn are_consecutive(layer_of: &[u32]) -> bool {
-    let layers: BTreeSet<u32> = layer_of.iter().copied().filter(|&layer| layer != NONE).collect();
-    let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
-    first <= 1 && layers.len() == (last - first) as usize + 1
-}
-
-fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
-    let Some(column) = trace.args.iter().find(|column| column.key == LAYER_ARG) else {
-        return vec![NONE; trace.slices.len()];
-    };
-    let mut known: HashMap<StringId, u32> = HashMap::new();
-    let mut layer_of_value = |value: StringId| {
-        *known.entry(value).or_insert_with(|| {
-            let text = trace.strings.get(value);
-            number(text).or_else(|| layer_in(text)).unwrap_or(NONE)
-        })
-    };
-    inherit(trace, nesting, |slice| column.of(trace.slices.order[slice]).map_or(NONE, &mut layer_of_value))
-}
-
-fn by_name(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
-    let mut known: HashMap<StringId, u32> = HashMap::new();
-    inherit(trace, nesting, |slice| {
-        let name = trace.slices.name[slice];
-        *known.entry(name).or_insert_with(|| layer_in(trace.strings.get(name)).unwrap_or(NONE))
-    })
-}
-
-fn by_tid(trace: &Trace) -> Vec<u32> {
-    let of_track = |tid: Option<StringId>| number(trace.strings.get(tid?));
-    let layers: Vec<u32> = trace.tracks.iter().map(|(_, track)| of_track(track.tid).unwrap_or(NONE)).collect();
-    trace.slices.track.iter().map(|track| layers[track.index()]).collect()
-}
-
-/// Gives each slice its own layer, or that of the nearest enclosing slice on its track.
-fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) -> Vec<u32> {
-    let mut layer_of = vec![NONE; trace.slices.len()];
-    for (track, _) in trace.tracks.iter() {
-        nesting.walk(trace, track, |slice, around| {
-            let own = own(slice as usize);
-            layer_of[slice as usize] = match around.last() {
-                Some(&parent) if own == NONE => layer_of[parent as usize],
-                _ => own,
-            };
-        });
-    }
-    layer_of
-}
-
-/// Parses a number that consists of digits only.
-fn number(text: &str) -> Option<u32> {
-    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_digits.then(|| text.parse().ok()).flatten().filter(|&layer| layer != NONE)
-}
-
-/// Returns the first layer in a name: a number after a word for layers.
-///
-/// | spelling | seen in |
-/// | --- | --- |
-/// | `model.layers.12.self_attn`, `layers[12]`, `layer_12`, `layer 12`, `layer12` | Hugging Face, vLLM, SGLang, engines of all kinds |
-/// | `transformer.h.12.attn` | GPT-2 and similar models |
-/// | `blk.12.attn_q`, `blocks.12.attn` | GGUF, vision transformers |
-/// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
-///
-/// The number must not be followed by a letter: `h.3x3` is not a layer.
-fn layer_in(name: &str) -> Option<u32> {
-    let bytes = name.as_bytes();
-    let is_module = name.starts_with("nn.Module: ");
-    let mut at = 0;
-    while at < bytes.len() {
-        let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let after = at + n_digits;
-        if n_digits > 0
-            && !bytes.get(after).is_some_and(u8::is_ascii_alphabetic)
-            && is_word_for_layer(&name[..at], is_module)
-            && let Some(layer) = number(&name[at..after])
-        {
-            return Some(layer);
-        }
-        at = after + 1;
-    }
-    None
-}
-
-/// Returns true if the text before a number marks it as the number of a layer.
-fn is_word_for_layer(before: &str, is_module: bool) -> bool {
-    let text = before.trim_end_matches(['.', '_', '/', '[', ' ', ':', '=', '-']);
-    let separator = &before[text.len()..];
-    let word_at = text.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
-    // The last letter may be longer than a byte if the word is not ASCII.
-    let Some(word) = text.get(word_at..) else { return false };
-    match word {
-        "layers" => separator.len() == 1,
-        "layer" => separator.len() <= 1,
-        "h" | "blk" | "block" | "blocks" => separator == ".",
-        _ => is_module && separator == "_" && (word.ends_with("Layer") || word.ends_with("Block")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::layer_search::LAYER_ARG;
     use crate::test_traces;
-    use ferrum_trace_model::ArgColumn;
-
-    #[test]
-    fn layers_are_found_in_names() {
-        let layers = [
-            ("layers.12.attn", 12),
-            ("model.layers.7", 7),
-            ("model.layers.0.self_attn.layers.9", 0),
-            ("transformer.h.3.mlp", 3),
-            ("h.31", 31),
-            ("blk.12.attn_q.weight", 12),
-            ("vision.blocks.4.norm1", 4),
-            ("layers[5]", 5),
-            ("layer_6 attn", 6),
-            ("layer 8", 8),
-            ("layer12", 12),
-            ("attn/layer=2", 2),
-            ("nn.Module: Qwen2DecoderLayer_9", 9),
-            ("nn.Module: BertLayer_0", 0),
-            ("nn.Module: T5Block_3", 3),
-            ("int8 gemm, layers.4", 4),
-            ("größer.layers.1", 1),
-        ];
-        for (name, layer) in layers {
-            assert_eq!(layer_in(name), Some(layer), "{name}");
-        }
-    }
-
-    #[test]
-    fn names_without_a_layer_have_none() {
-        let names = [
-            "",
-            "12",
-            "gemm_128",
-            "layers",
-            "layers.x",
-            "players.3",
-            "h.3x3",
-            "conv_h3",
-            "gemm_block_128",
-            "nn.Module: LayerNorm_12",
-            "nn.Module: Linear_5",
-            "CustomLayer_4",
-            "layers..4",
-            "layers.99999999999",
-            "ölayers.1",
-        ];
-        for name in names {
-            assert_eq!(layer_in(name), None, "{name}");
-        }
-    }
 
     fn found(trace: &Trace, source: LayerSource, phases: &[&str]) -> Layers {
         let phases = phases.iter().map(|&phase| Glob::new(phase)).collect();
-        let options = LayersOptions { source, phases };
+        let options = LayersOptions { source, phases, ..LayersOptions::default() };
         layers(trace, &Nesting::of(trace), &Selected::all(trace), &options)
     }
 
@@ -388,7 +224,7 @@ mod tests {
     }
 
     fn category_names(trace: &Trace, layers: &Layers) -> Vec<String> {
-        layers.categories.iter().map(|&category| trace.strings.get(category).to_owned()).collect()
+        layers.columns.iter().map(|&column| trace.strings.get(column.unwrap()).to_owned()).collect()
     }
 
     fn two_layers() -> Trace {
@@ -458,6 +294,29 @@ mod tests {
         }
         let threads = slices(["25738", "25745", "main"]);
         assert_eq!(found(&threads, LayerSource::Tid, &[]).layers, [25738, 25745]);
+    }
+
+    #[test]
+    fn columns_are_categories_names_or_values_of_an_argument() {
+        let mut trace = two_layers();
+        let value = trace.strings.intern("64");
+        trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![2, 5], value: vec![value; 2] });
+        let found = |columns: LayerColumns| {
+            let options = LayersOptions { columns, ..LayersOptions::default() };
+            let layers = layers(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
+            let text = |column: &Option<StringId>| column.map_or("-", |column| trace.strings.get(column));
+            let columns: Vec<&str> = layers.columns.iter().map(text).collect();
+            let all = &layers.phases[0];
+            let rows: Vec<Cell> = (0..layers.layers.len()).map(|row| layers.row_sum(all, row)).collect();
+            (columns.join(" "), all.cell(0, 1), (rows, sum(all.without_layer.iter().copied())))
+        };
+        let by_category = found(LayerColumns::Category);
+        let by_name = found(LayerColumns::Name);
+        assert_eq!((by_name.0.as_str(), by_name.1), ("layers.0 qkv layers.1 argmax decode 1 prefill", cell(1, 18, 18)));
+        let by_arg = found(LayerColumns::Arg("m".to_owned()));
+        assert_eq!((by_arg.0.as_str(), by_arg.1), ("- 64", cell(1, 18, 18)));
+        assert_eq!(found(LayerColumns::Arg("not loaded".to_owned())).0, "-");
+        assert!(by_name.2 == by_category.2 && by_arg.2 == by_category.2, "sums depend on the columns");
     }
 
     #[test]

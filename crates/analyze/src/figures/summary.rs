@@ -1,24 +1,13 @@
 //! Slices in groups, with their total and self times.
 
+use super::keys::{GroupBy, Key, Keys, LabelSets, compare_keys};
+use super::labels::Labels;
 use super::percentile::Distribution;
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
 use crate::structure::share_out::share_out;
-use ferrum_trace_model::{ProcessId, StringId, Trace, TrackId};
+use ferrum_trace_model::Trace;
 use hashbrown::HashMap;
-
-/// Properties by which slices can be grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum GroupBy {
-    /// Their names.
-    Name,
-    /// Their categories.
-    Category,
-    /// Their tracks.
-    Track,
-    /// Their processes.
-    Process,
-}
 
 /// Sort orders of rows: the largest first, names alphabetically. Rows that are equal in it are sorted by their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,19 +65,8 @@ pub struct Summary {
     /// The length of the selected range of time, as far as the trace covers it, in nanoseconds. Without a range: from
     /// the first event of the trace to the end of the last.
     pub wall: i64,
-}
-
-/// Properties that all slices of a row share. A property that they were not grouped by is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Key {
-    /// Their name.
-    pub name: Option<StringId>,
-    /// Their category.
-    pub category: Option<StringId>,
-    /// Their track.
-    pub track: Option<TrackId>,
-    /// Their process.
-    pub process: Option<ProcessId>,
+    /// The labels of the rows.
+    pub labels: LabelSets,
 }
 
 /// One group. Times are nanoseconds.
@@ -159,44 +137,30 @@ impl Rest {
 
 /// Groups the selected slices of a trace.
 pub fn summarize(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &SummaryOptions) -> Summary {
-    let Grouped { group_of, mut rows, beyond } = group(trace, nesting, selected, options);
+    summarize_labeled(trace, nesting, selected, &[], options)
+}
+
+/// Groups the selected slices of a trace by these labels too. The labels of a row are those that
+/// [`labels`](Summary::labels) has for its key.
+pub fn summarize_labeled(
+    trace: &Trace,
+    nesting: &Nesting,
+    selected: &Selected,
+    labels: &[Labels],
+    options: &SummaryOptions,
+) -> Summary {
+    let mut keys = Keys::new(trace, &options.by, labels);
+    let Grouped { group_of, mut rows, beyond } = group(nesting, selected, &mut keys, trace, options.groups_max);
+    let labels = keys.sets;
     let mut durations = durations_by_group(trace, &group_of, &rows);
     distribute(&mut rows, &mut durations);
     let mut all = Rest::of(&rows);
     all.add(beyond);
-    sort(trace, &mut rows, options.sort);
+    sort(trace, &labels, &mut rows, options.sort);
     let mut rest = Rest::of(&rows[options.top.map_or(rows.len(), |top| top.min(rows.len()))..]);
     rows.truncate(rows.len() - rest.n_rows);
     rest.add(beyond);
-    Summary { rows, rest, n_beyond: beyond.count, all, wall: selected.wall() }
-}
-
-/// Builds the keys of groups.
-pub(crate) struct Keys<'a> {
-    trace: &'a Trace,
-    by_name: bool,
-    by_category: bool,
-    by_track: bool,
-    by_process: bool,
-}
-
-impl<'a> Keys<'a> {
-    pub(crate) fn new(trace: &'a Trace, by: &[GroupBy]) -> Self {
-        let [by_name, by_category, by_track, by_process] =
-            [GroupBy::Name, GroupBy::Category, GroupBy::Track, GroupBy::Process].map(|kind| by.contains(&kind));
-        Self { trace, by_name, by_category, by_track, by_process }
-    }
-
-    /// Returns the key of the group for this name and category on this track.
-    #[inline]
-    pub(crate) fn key(&self, name: StringId, category: StringId, track: TrackId) -> Key {
-        Key {
-            name: self.by_name.then_some(name),
-            category: self.by_category.then_some(category),
-            track: self.by_track.then_some(track),
-            process: self.by_process.then(|| self.trace.tracks.get(track).process),
-        }
-    }
+    Summary { rows, rest, n_beyond: beyond.count, all, wall: selected.wall(), labels }
 }
 
 /// No group: the slice is not selected, or its group is beyond the limit.
@@ -210,16 +174,15 @@ struct Grouped {
     beyond: Rest,
 }
 
-fn group(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &SummaryOptions) -> Grouped {
+fn group(nesting: &Nesting, selected: &Selected, keys: &mut Keys<'_>, trace: &Trace, groups_max: usize) -> Grouped {
     let slices = &trace.slices;
-    let keys = Keys::new(trace, &options.by);
     let mut groups: HashMap<Key, u32> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut beyond = Rest::default();
     let mut group_of = vec![NO_GROUP; slices.len()];
     for slice in selected.iter() {
-        let key = keys.key(slices.name[slice], slices.category[slice], slices.track[slice]);
-        if rows.len() >= options.groups_max && !groups.contains_key(&key) {
+        let key = keys.of_slice(slice, groups_max);
+        if rows.len() >= groups_max && !groups.contains_key(&key) {
             let (total, self_time) = (slices.duration[slice], nesting.self_time[slice]);
             beyond.add(Rest { n_rows: usize::from(beyond.count == 0), count: 1, total, self_time });
             continue;
@@ -279,9 +242,9 @@ fn distribute(rows: &mut [Row], durations: &mut [i64]) {
     );
 }
 
-fn sort(trace: &Trace, rows: &mut [Row], by: SortBy) {
+fn sort(trace: &Trace, labels: &LabelSets, rows: &mut [Row], by: SortBy) {
     rows.sort_by(|row, other| {
-        let by_key = || compare_keys(trace, &row.key, &other.key);
+        let by_key = || compare_keys(trace, labels, &row.key, &other.key);
         match by {
             SortBy::Total => other.total.cmp(&row.total),
             SortBy::SelfTime => other.self_time.cmp(&row.self_time),
@@ -295,21 +258,13 @@ fn sort(trace: &Trace, rows: &mut [Row], by: SortBy) {
     });
 }
 
-/// Compares by name, category, process and track, as far as the rows have them.
-pub(crate) fn compare_keys(trace: &Trace, key: &Key, other: &Key) -> std::cmp::Ordering {
-    let text = |id: Option<StringId>| id.map(|id| trace.strings.get(id));
-    (text(key.name).cmp(&text(other.name)))
-        .then_with(|| text(key.category).cmp(&text(other.category)))
-        .then_with(|| key.process.cmp(&other.process))
-        .then_with(|| key.track.cmp(&other.track))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::select::{Glob, Selection};
+    use crate::structure::glob::Glob;
+    use crate::structure::select::Selection;
     use crate::test_traces;
-    use ferrum_trace_model::{OTHER_NAMES, Slice};
+    use ferrum_trace_model::{OTHER_NAMES, ProcessId, Slice, StringId};
     use proptest::prelude::*;
 
     fn two_threads() -> Trace {

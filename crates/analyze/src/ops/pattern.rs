@@ -1,6 +1,6 @@
 //! Patterns for names.
 
-use crate::structure::select::Glob;
+use crate::structure::glob::Glob;
 
 /// Condition on a name. Names and patterns are compared in lowercase.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Figures of requests, as vLLM's benchmark defines them.
 
 use super::request::{Request, StageKind, is_failure};
-use super::slo::Slo;
+use super::slo::{Slo, SloViolations};
 use crate::figures::percentile::Distribution;
 use ferrum_trace_model::Trace;
 
@@ -62,6 +62,8 @@ pub struct Figures {
     pub good: Option<u64>,
     /// Number of requests that meet each limit.
     pub met: Vec<u64>,
+    /// Requests that violate each limit.
+    pub violations: Vec<SloViolations>,
 }
 
 impl Figures {
@@ -86,6 +88,7 @@ impl Figures {
             queue: times(Request::queue_time),
             itl: Figure::of(timed.flat_map(|request| gaps(&request.arrivals)).collect()),
             met: slos.iter().map(|slo| completed.iter().filter(|it| slo.is_met(it)).count() as u64).collect(),
+            violations: slos.iter().map(|slo| SloViolations::of(slo, completed.iter().copied())).collect(),
             ..Self::default()
         };
         if !slos.is_empty() {

@@ -15,7 +15,7 @@ mod slo;
 pub use figures::{Figure, Figures};
 pub use parts::{Part, Parts};
 pub use request::{Request, Stage, StageKind};
-pub use slo::{Slo, SloMetric};
+pub use slo::{Slo, SloMetric, SloViolations};
 
 use crate::steps;
 use crate::steps::{Step, StepsOptions};

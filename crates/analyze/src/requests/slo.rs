@@ -37,6 +37,41 @@ impl SloMetric {
             Self::Queue => "queue",
         }
     }
+
+    /// Returns the figure of a request, in nanoseconds, if it is known. Fractions are rounded up.
+    fn figure(self, request: &Request) -> Option<i64> {
+        match self {
+            Self::Ttft => request.time_to_first_token(),
+            Self::Tpot => request.time_per_output_token().map(|time| time.ceil() as i64),
+            Self::E2el => request.latency(),
+            Self::Queue => request.queue_time(),
+        }
+    }
+}
+
+/// Requests that violate a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SloViolations {
+    /// Number of requests, those with an unknown figure included.
+    pub count: u64,
+    /// Number of requests with an unknown figure.
+    pub n_unknown: u64,
+    /// The largest known figure above the limit, in nanoseconds.
+    pub worst: Option<i64>,
+}
+
+impl SloViolations {
+    /// Counts the requests that violate a limit.
+    pub(super) fn of<'a>(slo: &Slo, requests: impl Iterator<Item = &'a Request>) -> Self {
+        let mut violations = Self::default();
+        for request in requests.filter(|request| !slo.is_met(request)) {
+            let figure = slo.metric.figure(request);
+            violations.count += 1;
+            violations.n_unknown += u64::from(figure.is_none());
+            violations.worst = violations.worst.max(figure);
+        }
+        violations
+    }
 }
 
 impl Slo {

@@ -112,6 +112,8 @@ fn goodput_counts_requests_that_meet_every_limit() {
     assert_eq!(found(&trace, &keeps).figures.good, Some(1));
     let figures = found(&trace, &[keeps[0], slo(SloMetric::Tpot, 9_999), slo(SloMetric::Queue, 9_999)]).figures;
     assert_eq!((figures.good, figures.met), (Some(0), vec![1, 0, 0]));
+    let violation = |worst| SloViolations { count: 1, n_unknown: 0, worst: Some(worst) };
+    assert_eq!(figures.violations, [SloViolations::default(), violation(10_000), violation(10_000)]);
 }
 
 #[test]

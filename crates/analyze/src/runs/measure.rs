@@ -8,7 +8,7 @@ use super::parts::PartCollector;
 use super::profile::{Place, Profile, StratumProfile, Unit};
 use super::run::{PhaseFigures, Run, StratumFigures};
 use super::stratum::Stratum;
-use crate::figures::layers::NO_LAYER;
+use crate::figures::layer_search::NONE as NO_LAYER;
 use crate::figures::percentile::Distribution;
 use crate::ops::Ops;
 use crate::requests::{Figure, RequestsOptions, requests};

@@ -1,7 +1,7 @@
 //! Origin of slices: the slice around a host slice, the operation that launched device work, and the layer of both.
 
 use crate::figures::gpu::device_slices;
-use crate::figures::layers::{NO_LAYER, layer_of_each};
+use crate::figures::layer_search::{NONE as NO_LAYER, layer_of_each};
 use crate::kineto::{CORRELATION, OPERATIONS, RUNTIMES};
 use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{StringId, Trace};

@@ -3,7 +3,7 @@
 use super::origin::Origins;
 use super::profile::{PartKey, PartSum, Place, Profile, StratumProfile};
 use super::stratum::Stratum;
-use crate::figures::layers::NO_LAYER;
+use crate::figures::layer_search::NONE as NO_LAYER;
 use crate::ops::Ops;
 use crate::steps::TileSource;
 use ferrum_trace_model::{StringId, Trace};

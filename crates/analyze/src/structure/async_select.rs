@@ -1,9 +1,10 @@
 //! Selects async operations by the conditions that select slices.
 
 use super::async_ops::{AsyncOp, async_ops};
+use super::glob::Glob;
 use super::nesting::NestingKey;
 use super::select::{Cover, matching_strings};
-use super::select::{Enclosing, Glob, Selection};
+use super::select::{Enclosing, Selection};
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -11,11 +12,11 @@ use std::cmp::Reverse;
 impl Selection {
     /// Drops the async operations that are not selected.
     ///
-    /// Track and process are those of the begin, and the operation belongs to the time range in which it begins. It
-    /// lies within another operation of the same category and id that lasts at least as long. It lies within slices of
-    /// its process, or of any process if its own has no slice of that name.
+    /// Track, process and arguments are those of the begin, and the operation belongs to the time range in which it
+    /// begins. It lies within another operation of the same category and id that lasts at least as long. It lies within
+    /// slices of its process, or of any process if its own has no slice of that name.
     pub fn retain_asyncs(&self, trace: &Trace, ops: &mut Vec<AsyncOp>) {
-        let Self { names, categories, tracks, processes, time, within } = self;
+        let Self { names, categories, tracks, processes, args, time, within } = self;
         if !names.is_empty() {
             let matching = matching_strings(trace, names);
             ops.retain(|op| matching[op.name.index()]);
@@ -27,6 +28,10 @@ impl Selection {
         if !tracks.is_empty() || !processes.is_empty() {
             let matching = self.matching_tracks(trace);
             ops.retain(|op| matching[op.track.index()]);
+        }
+        for filter in args {
+            let matcher = filter.matcher(trace);
+            ops.retain(|op| matcher.matches(op.order));
         }
         if let Some(time) = time {
             let first = trace.census.first.unwrap_or(0);

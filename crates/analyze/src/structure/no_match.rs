@@ -1,10 +1,15 @@
 //! Finds out why a selection matches nothing.
 
+use super::arg_filter::arg_values;
 use super::async_ops::async_ops;
-use super::select::{Enclosing, Glob, Selection};
+use super::glob::Glob;
+use super::select::{Enclosing, Selection};
 use super::similar::similar;
 use ferrum_trace_model::{StringId, Trace};
 use std::collections::BTreeSet;
+
+/// The number of values of an argument that are suggested.
+const VALUES_SUGGESTED: usize = 8;
 
 /// A condition of a [`Selection`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub enum Condition {
     Track,
     /// On processes.
     Process,
+    /// On an argument, given by its index in [`Selection::args`].
+    Arg(usize),
     /// On the time of the begin.
     Time,
     /// On the slices around.
@@ -32,6 +39,11 @@ pub enum NoMatch {
         condition: Condition,
         /// Conditions with a text that would match something, the most similar first.
         suggestions: Vec<(Condition, String)>,
+    },
+    /// No slice and no async operation has the argument.
+    NoArg {
+        /// The index of its condition in [`Selection::args`].
+        index: usize,
     },
     /// Slices have the names of `--within`, but nothing lies in them.
     NothingInside {
@@ -72,9 +84,9 @@ pub fn explain_no_match(trace: &Trace, selection: &Selection) -> Option<NoMatch>
 
 /// Splits a selection into one selection per condition.
 fn parts(selection: &Selection) -> Vec<(Condition, Selection)> {
-    let Selection { names, categories, tracks, processes, time, within } = selection.clone();
+    let Selection { names, categories, tracks, processes, args, time, within } = selection.clone();
     let none = Selection::default;
-    let parts = [
+    let mut parts = vec![
         (Condition::Name, Selection { names, ..none() }),
         (Condition::Category, Selection { categories, ..none() }),
         (Condition::Track, Selection { tracks, ..none() }),
@@ -82,6 +94,8 @@ fn parts(selection: &Selection) -> Vec<(Condition, Selection)> {
         (Condition::Time, Selection { time, ..none() }),
         (Condition::Within, Selection { within, ..none() }),
     ];
+    let arg = |(index, filter)| (Condition::Arg(index), Selection { args: vec![filter], ..none() });
+    parts.extend(args.into_iter().enumerate().map(arg));
     parts.into_iter().filter(|(_, part)| !part.is_everything()).collect()
 }
 
@@ -96,6 +110,7 @@ fn both(one: Selection, other: Selection) -> Selection {
         categories: joined(one.categories, other.categories),
         tracks: joined(one.tracks, other.tracks),
         processes: joined(one.processes, other.processes),
+        args: one.args.into_iter().chain(other.args).collect(),
         time: one.time.or(other.time),
         within: joined(one.within, other.within),
     }
@@ -113,6 +128,7 @@ fn alone_matches_nothing(trace: &Trace, condition: Condition, alone: &Selection)
         Condition::Category => &alone.categories,
         Condition::Track => &alone.tracks,
         Condition::Process => &alone.processes,
+        Condition::Arg(index) => return arg_matches_nothing(trace, index, alone),
         Condition::Time => return NoMatch::Alone { condition, suggestions: Vec::new() },
         Condition::Within => &alone.within,
     };
@@ -123,6 +139,24 @@ fn alone_matches_nothing(trace: &Trace, condition: Condition, alone: &Selection)
         }
     }
     NoMatch::Alone { condition, suggestions: suggestions(trace, condition, patterns) }
+}
+
+/// Explains a condition on an argument. All values are suggested, the similar ones first.
+fn arg_matches_nothing(trace: &Trace, index: usize, alone: &Selection) -> NoMatch {
+    let Some(filter) = alone.args.first() else { return NoMatch::NoArg { index } };
+    let values = arg_values(trace, &filter.name);
+    if values.is_empty() {
+        return NoMatch::NoArg { index };
+    }
+    let mut suggested: Vec<&str> = Vec::new();
+    let similar = filter.values.iter().flat_map(|glob| similar(glob.as_str(), values.iter().copied()));
+    for value in similar.chain(values.iter().copied()) {
+        if suggested.len() < VALUES_SUGGESTED && !suggested.contains(&value) {
+            suggested.push(value);
+        }
+    }
+    let condition = Condition::Arg(index);
+    NoMatch::Alone { condition, suggestions: suggested.iter().map(|&value| (condition, value.to_owned())).collect() }
 }
 
 /// Returns similar texts of the same kind, and texts of other kinds that the patterns match.
@@ -159,14 +193,16 @@ fn texts(trace: &Trace, condition: Condition) -> BTreeSet<String> {
         Condition::Process => {
             trace.tracks.processes().flat_map(|(_, process)| [process.pid, process.name]).flatten().map(text).collect()
         }
-        Condition::Time => BTreeSet::new(),
+        Condition::Arg(_) | Condition::Time => BTreeSet::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structure::arg_filter::ArgFilter;
     use crate::test_traces;
+    use ferrum_trace_model::ArgColumn;
 
     fn globs(pattern: &str) -> Vec<Glob> {
         vec![Glob::new(pattern)]
@@ -199,6 +235,25 @@ mod tests {
         assert_eq!(explained(Selection { time: Some(30..40), ..all.clone() }), alone(Condition::Time, &[]));
         let within = Selection { within: globs("down"), ..all };
         assert_eq!(explained(within), alone(Condition::Within, &[(Condition::Within, "down_proj")]));
+    }
+
+    #[test]
+    fn values_that_exist_are_suggested_for_an_argument() {
+        let mut trace = test_traces::track(&[("a", 0, 1), ("b", 1, 2), ("c", 2, 3)]);
+        let values = ["64", "8", "256"].map(|text| trace.strings.intern(text));
+        trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![0, 1, 2], value: values.to_vec() });
+        let explained = |filters: &[(&str, &str)], names: &str| {
+            let filter = |&(name, value): &(&str, &str)| ArgFilter { name: name.to_owned(), values: globs(value) };
+            let args = filters.iter().map(filter).collect();
+            explain_no_match(&trace, &Selection { args, names: globs(names), ..Selection::default() })
+        };
+        let suggestions = ["256", "8", "64"].map(|value| (Condition::Arg(0), value.to_owned())).to_vec();
+        let alone = NoMatch::Alone { condition: Condition::Arg(0), suggestions };
+        assert_eq!(explained(&[("m", "255")], "*"), Some(alone));
+        assert_eq!(explained(&[("m", "8"), ("k", "8")], "*"), Some(NoMatch::NoArg { index: 1 }));
+        let (before, condition) = (vec![Condition::Name], Condition::Arg(0));
+        assert_eq!(explained(&[("m", "8")], "a"), Some(NoMatch::Together { before, n_before: 1, condition }));
+        assert_eq!(explained(&[("m", "8")], "b"), None);
     }
 
     #[test]

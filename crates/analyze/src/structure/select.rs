@@ -1,56 +1,11 @@
-//! Selection of slices by name, category, track, process, time and enclosing slice.
+//! Selection of slices by name, category, track, process, arguments, time and enclosing slice.
 
+use super::arg_filter::ArgFilter;
+use super::glob::Glob;
 use super::nesting::{NestingKey, enclosing_end_min, nesting_key};
 use ferrum_trace_model::{ProcessId, StringId, Trace, Track, TrackId};
 use std::cmp::Reverse;
 use std::ops::Range;
-use std::str::Chars;
-
-/// Pattern for whole texts: `*` matches any text, also the empty one, `?` matches one character, everything else
-/// matches itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glob {
-    pattern: String,
-}
-
-impl Glob {
-    /// Creates a pattern. Every text is a valid pattern.
-    pub fn new(pattern: impl Into<String>) -> Self {
-        Self { pattern: pattern.into() }
-    }
-
-    /// Returns the pattern as text.
-    pub fn as_str(&self) -> &str {
-        &self.pattern
-    }
-
-    /// Returns true if the pattern matches the whole text. Case matters.
-    pub fn matches(&self, text: &str) -> bool {
-        let (mut pattern, mut text) = (self.pattern.chars(), text.chars());
-        // The pattern after the latest `*`, and the text after the part that this `*` matches.
-        let mut star: Option<(Chars, Chars)> = None;
-        loop {
-            let rest = text.clone();
-            match (pattern.next(), text.next()) {
-                (Some('*'), _) => {
-                    star = Some((pattern.clone(), rest.clone()));
-                    text = rest;
-                }
-                (None, None) => return true,
-                (Some('?'), Some(_)) => {}
-                (Some(wanted), Some(found)) if wanted == found => {}
-                _ => {
-                    // Let the `*` match one character more.
-                    let Some((after_star, longer)) = &mut star else { return false };
-                    if longer.next().is_none() {
-                        return false;
-                    }
-                    (pattern, text) = (after_star.clone(), longer.clone());
-                }
-            }
-        }
-    }
-}
 
 /// Conditions on slices. A slice is selected if it satisfies all of them; by default, all slices are.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +18,8 @@ pub struct Selection {
     pub tracks: Vec<Glob>,
     /// Patterns for the process: its id, its name or its label.
     pub processes: Vec<Glob>,
+    /// Conditions on arguments, one for each name.
+    pub args: Vec<ArgFilter>,
     /// Range of nanoseconds from the first event of the trace. A slice belongs to the range in which it starts, so that
     /// adjacent ranges share no slice and lose none.
     pub time: Option<Range<i64>>,
@@ -126,8 +83,9 @@ impl Selected {
 impl Selection {
     /// Returns true if every slice is selected.
     pub fn is_everything(&self) -> bool {
-        let Self { names, categories, tracks, processes, time, within } = self;
-        time.is_none() && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
+        let Self { names, categories, tracks, processes, args, time, within } = self;
+        let has_no_more = time.is_none() && args.is_empty();
+        has_no_more && [names, categories, tracks, processes, within].iter().all(|globs| globs.is_empty())
     }
 
     /// Selects slices of a trace.
@@ -145,6 +103,10 @@ impl Selection {
         if !self.tracks.is_empty() || !self.processes.is_empty() {
             let matching = self.matching_tracks(trace);
             selected.retain(|slice| matching[slices.track[slice].index()]);
+        }
+        for filter in &self.args {
+            let matcher = filter.matcher(trace);
+            selected.retain(|slice| matcher.matches(slices.order[slice]));
         }
         if let Some(time) = &self.time {
             let first = trace.census.first.unwrap_or(0);
@@ -289,37 +251,6 @@ impl Cover {
 mod tests {
     use super::*;
     use crate::test_traces;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_glob_matches_whole_texts() {
-        let matches = |pattern: &str, text: &str| Glob::new(pattern).matches(text);
-        assert!(matches("decode", "decode") && !matches("decode", "decode 1") && !matches("decode", "Decode"));
-        assert!(matches("decode*", "decode") && matches("decode*", "decode 1"));
-        assert!(matches("*", "") && matches("", "") && !matches("", "a") && !matches("?", ""));
-        assert!(matches("a*b*c", "a--b-b--c") && !matches("a*b*c", "a--b-b--cd"));
-        assert!(matches("step[*]", "step[DECODE bs=4]") && matches("??", "äö") && !matches("?", "äö"));
-        assert!(matches("**a?*", "bab") && !matches("**a?*", "ba"));
-    }
-
-    /// Reference implementation that tries every match.
-    fn naive_match(pattern: &[char], text: &[char]) -> bool {
-        match (pattern, text) {
-            ([], text) => text.is_empty(),
-            (['*', rest @ ..], text) => (0..=text.len()).any(|n| naive_match(rest, &text[n..])),
-            (['?', rest @ ..], [_, text @ ..]) => naive_match(rest, text),
-            ([wanted, rest @ ..], [found, text @ ..]) => wanted == found && naive_match(rest, text),
-            (_, []) => false,
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_glob_agrees_with_the_naive_match(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
-            let [pattern_chars, text_chars] = [&pattern, &text].map(|text| text.chars().collect::<Vec<_>>());
-            prop_assert_eq!(Glob::new(pattern).matches(&text), naive_match(&pattern_chars, &text_chars));
-        }
-    }
 
     fn globs(patterns: &[&str]) -> Vec<Glob> {
         patterns.iter().map(|&pattern| Glob::new(pattern)).collect()

@@ -1,6 +1,6 @@
 //! Finds texts that are similar to a pattern that matches none of them.
 
-use super::select::Glob;
+use super::glob::Glob;
 
 /// The number of texts that are suggested.
 const SUGGESTED: usize = 3;

@@ -1,18 +1,21 @@
 //! Flags that select slices.
 
-use ferrum_trace_analyze::{Glob, Selection};
+use crate::render::arg_values;
+use ferrum_trace_analyze::{ArgFilter, Glob, Selection};
+use ferrum_trace_model::Trace;
 use std::ops::Range;
 
 /// Flags that select slices.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct SelectionArgs {
-    /// Include only slices that match, by name, cat, track, process or time, e.g. `cat=kernel`
+    /// Include only slices that match, by name, cat, track, process, time or arg:NAME, e.g. `cat=kernel`
     ///
-    /// KEY is `name`, `cat`, `track`, `process` or `time`. The value of `time` is a range, counted from the start of
-    /// the trace, such as `time=1.5s..2s`, `time=300ms..` or `time=..20us`; it selects slices that begin in the range.
-    /// The other values are patterns for the whole text, in which `*` matches any text and `?` any character; tracks
-    /// and processes match by id or by name. If the flag is repeated, a slice must match one pattern of each KEY. Exits
-    /// with 1 if nothing matches.
+    /// KEY is `name`, `cat`, `track`, `process`, `time` or `arg:NAME`. The value of `time` is a range, counted from the
+    /// start of the trace, such as `time=1.5s..2s`, `time=300ms..` or `time=..20us`; it selects slices that begin in
+    /// the range. The other values are patterns for the whole text, in which `*` matches any text and `?` any
+    /// character. Tracks and processes match by id or by name. `arg:NAME` is the argument NAME of the slice, as in
+    /// `arg:batch=8`; slices without it do not match. If the flag is repeated, a slice must match one pattern of each
+    /// KEY. Exits with 1 if nothing matches.
     #[arg(long = "filter", value_name = "KEY=GLOB", value_parser = parse_filter)]
     pub(crate) filters: Vec<Filter>,
 
@@ -32,8 +35,13 @@ pub(crate) enum Filter {
     Category(Glob),
     Track(Glob),
     Process(Glob),
+    /// Name of an argument, and a pattern for its value.
+    Arg(String, Glob),
     Time(Range<i64>),
 }
+
+/// Begin of a key that is the name of an argument.
+pub(crate) const ARG_PREFIX: &str = "arg:";
 
 impl SelectionArgs {
     /// Returns the selection of the flags. Ranges of time are intersected.
@@ -45,6 +53,7 @@ impl SelectionArgs {
                 Filter::Category(glob) => selection.categories.push(glob),
                 Filter::Track(glob) => selection.tracks.push(glob),
                 Filter::Process(glob) => selection.processes.push(glob),
+                Filter::Arg(name, glob) => push_arg(&mut selection.args, name, glob),
                 Filter::Time(range) => {
                     let previous = selection.time.take().unwrap_or(i64::MIN..i64::MAX);
                     selection.time = Some(range.start.max(previous.start)..range.end.min(previous.end));
@@ -53,7 +62,32 @@ impl SelectionArgs {
         }
         selection
     }
+
+    /// Returns the names of the arguments that the filters need.
+    pub(crate) fn arg_names(&self) -> impl Iterator<Item = &str> {
+        self.filters.iter().filter_map(|filter| match filter {
+            Filter::Arg(name, _) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Returns the values of the arguments of the filters, for the end of a line that says that nothing matches.
+    pub(crate) fn values_text(&self, trace: &Trace) -> String {
+        let args = self.selection().args;
+        args.iter().map(|filter| format!("; {}", arg_values::values_text(trace, &filter.name))).collect()
+    }
 }
+
+/// Adds a pattern to those of its argument.
+fn push_arg(args: &mut Vec<ArgFilter>, name: String, glob: Glob) {
+    match args.iter_mut().find(|filter| filter.name == name) {
+        Some(filter) => filter.values.push(glob),
+        None => args.push(ArgFilter { name, values: vec![glob] }),
+    }
+}
+
+/// The keys of `--filter`, in messages.
+const KEYS: &str = "`name`, `cat`, `track`, `process`, `time` and `arg:NAME`";
 
 fn parse_filter(text: &str) -> Result<Filter, String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=GLOB, found no `=`")?;
@@ -63,7 +97,10 @@ fn parse_filter(text: &str) -> Result<Filter, String> {
         "track" => Filter::Track(Glob::new(value)),
         "process" => Filter::Process(Glob::new(value)),
         "time" => Filter::Time(parse_range(value)?),
-        _ => return Err(format!("expected `name`, `cat`, `track`, `process` or `time` before the `=`, found `{key}`")),
+        _ => match key.strip_prefix(ARG_PREFIX) {
+            Some(name) if !name.is_empty() => Filter::Arg(name.to_owned(), Glob::new(value)),
+            _ => return Err(format!("expected one of {KEYS} before the `=`, found `{key}`")),
+        },
     })
 }
 
@@ -104,6 +141,8 @@ mod tests {
         assert_eq!(parse_filter("cat="), Ok(Filter::Category(Glob::new(""))));
         assert!(parse_filter("name").is_err());
         assert!(parse_filter("color=red").unwrap_err().contains("found `color`"));
+        assert_eq!(parse_filter("arg:m=a=b"), Ok(Filter::Arg("m".to_owned(), Glob::new("a=b"))));
+        assert!(parse_filter("arg:=8").unwrap_err().contains("`arg:NAME` before the `=`, found `arg:`"));
     }
 
     #[test]
@@ -115,6 +154,15 @@ mod tests {
         for wrong in ["time=1s", "time=1..2", "time=xs..2s", "time=infs..2s", "time=1s..2h", "time=2s..1s"] {
             assert!(parse_filter(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn patterns_of_one_argument_are_alternatives() {
+        let filters = ["arg:m=8", "arg:n=1", "arg:m=9"].map(|text| parse_filter(text).unwrap()).to_vec();
+        let args = SelectionArgs { filters, within: Vec::new() };
+        let found: Vec<_> = args.selection().args.iter().map(|it| (it.name.clone(), it.values.len())).collect();
+        assert_eq!(found, [("m".to_owned(), 2), ("n".to_owned(), 1)]);
+        assert_eq!(args.arg_names().collect::<Vec<_>>(), ["m", "n", "m"]);
     }
 
     #[test]

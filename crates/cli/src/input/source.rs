@@ -14,6 +14,7 @@ use ferrum_trace_format::Error;
 use ferrum_trace_format::chrome::read::{LoadOptions, Loaded, load, load_async_args};
 use ferrum_trace_format::open::{Container, Notes, Opened, TraceFormat};
 use std::borrow::Borrow;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -133,7 +134,7 @@ impl Source {
         Ok(OpenTrace { reader: TraceReader { opened, progress }, facts })
     }
 
-    /// Opens the trace and loads its events, with these arguments.
+    /// Opens the trace and loads its events, with these arguments. Names may be repeated.
     pub(crate) fn load(&self, args: Vec<String>) -> Result<(Loaded, TraceFacts), UserError> {
         self.load_with(args, load)
     }
@@ -149,8 +150,8 @@ impl Source {
         load: impl FnOnce(TraceReader, &LoadOptions) -> Result<Loaded, Error>,
     ) -> Result<(Loaded, TraceFacts), UserError> {
         let OpenTrace { reader, facts } = self.open().map_err(|error| self.error(&error))?;
-        let loaded =
-            load(reader, &LoadOptions { args, ..LoadOptions::default() }).map_err(|error| self.error(&error))?;
+        let options = LoadOptions { args: distinct(args), ..LoadOptions::default() };
+        let loaded = load(reader, &options).map_err(|error| self.error(&error))?;
         Ok((loaded, facts))
     }
 
@@ -158,6 +159,12 @@ impl Source {
     pub(crate) fn error(&self, error: &Error) -> UserError {
         UserError::new(self.label.clone(), error.to_string())
     }
+}
+
+/// Removes repeated names.
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    names.into_iter().filter(|name| known.insert(name.clone())).collect()
 }
 
 /// Recovers a trace that its process did not complete. Returns its spool if the trace cannot be written, or should not

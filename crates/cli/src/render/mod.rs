@@ -1,5 +1,6 @@
 //! Text and JSON for standard output and standard error.
 
+pub(crate) mod arg_values;
 pub(crate) mod changes;
 pub(crate) mod contents;
 pub(crate) mod json;

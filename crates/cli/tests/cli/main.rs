@@ -8,8 +8,10 @@ mod merge;
 mod scene;
 
 /// Async operations in `summary`.
+mod arguments;
 mod asyncs;
 /// `check`.
+mod by;
 mod check;
 /// `convert`.
 mod convert;
@@ -43,6 +45,7 @@ mod repair;
 /// `requests`.
 mod requests;
 /// Sources of a trace: pipes, globs, compressed, damaged, growing and missing files.
+mod slo;
 mod sources;
 /// Standard input, output and error.
 mod stdio;

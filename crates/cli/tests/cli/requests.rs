@@ -211,6 +211,7 @@ struct Object {
     output_tokens_per_s: f64,
     figures: BTreeMap<String, Figure>,
     slos: Vec<Slo>,
+    fail: Option<serde_json::Value>,
     good: Option<u64>,
     goodput_per_s: Option<f64>,
     parts: BTreeMap<String, i64>,
@@ -243,6 +244,9 @@ struct Slo {
     metric: String,
     limit_ns: i64,
     met: u64,
+    violations: u64,
+    unknown: u64,
+    worst_ns: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -273,7 +277,12 @@ fn json_has_every_field_and_no_other() {
     assert_eq!((object.miscounted, object.preempted, object.preemptions, object.steps), (0, 0, 0, 3));
     assert_eq!((object.requests_per_s, object.prompt_tokens_per_s), (20_000.0, 2_000_000.0));
     assert_eq!((object.output_tokens_per_s, object.good, object.goodput_per_s), (60_000.0, Some(0), Some(0.0)));
-    assert_eq!(object.slos, [Slo { metric: "queue".to_owned(), limit_ns: 9_000, met: 0 }]);
+    let (violations, unknown, worst_ns) = (1, 0, Some(10_000));
+    assert_eq!(
+        object.slos,
+        [Slo { metric: "queue".to_owned(), limit_ns: 9_000, met: 0, violations, unknown, worst_ns }]
+    );
+    assert!(object.fail.is_none());
     assert!(object.recorder.is_none() && object.trigger.is_none() && object.instants.is_empty());
     let names: Vec<&str> = object.figures.keys().map(String::as_str).collect();
     assert_eq!(names, ["e2el", "itl", "queue", "tpot", "ttft"]);

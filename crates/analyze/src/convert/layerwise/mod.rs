@@ -11,7 +11,7 @@ mod writer;
 
 use super::error::Error;
 use super::summary::Summary;
-use crate::figures::layers::LAYER_ARG;
+use crate::figures::layer_search::LAYER_ARG;
 use crate::opener::Opener;
 use crate::steps::STEP_ARGS;
 use crate::structure::nesting::Nesting;

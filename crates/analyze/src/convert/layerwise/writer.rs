@@ -6,7 +6,7 @@ use super::context::Context;
 use super::forest::{DEPTH_MAX, Forest};
 use super::phases::{ProfilePhase, Steps};
 use super::roles::{MODULE_PREFIX, NONE, Role};
-use crate::figures::layers::LAYER_ARG;
+use crate::figures::layer_search::LAYER_ARG;
 use ferrum_trace_format::chrome::push_text;
 use ferrum_trace_model::vocab::{Phase, layer};
 use ferrum_trace_model::{ArgColumn, StringId, Strings, Trace};

@@ -1,6 +1,7 @@
 //! The summary at the end of `record`.
 
-use crate::commands::summary::{self, Args as SummaryArgs, By, SummaryObject, SummaryReport};
+use crate::commands::summary::{self, Args as SummaryArgs, SummaryObject, SummaryReport};
+use crate::flags::By;
 use crate::input::paths::Input;
 use crate::input::source::{Passes, Source};
 use crate::render::messages::Messages;

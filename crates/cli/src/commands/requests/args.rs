@@ -1,5 +1,6 @@
 //! The flags of `requests`.
 
+use super::verdict::Share;
 use crate::flags::selection::{parse_range, parse_time};
 use crate::flags::{InputArgs, ReportArgs};
 use ferrum_trace_analyze::{Slo, SloMetric};
@@ -9,14 +10,16 @@ const EXAMPLES: &str = "\
 Examples:
   ferrum-trace requests trace.json
   ferrum-trace requests --slo ttft=500ms,tpot=50ms trace.json
+  ferrum-trace requests --slo ttft=500ms --fail=99% trace.json
   ferrum-trace requests --explain slowest trace.json
 
-Exit codes: 0 success, 1 a trace has no such requests, 2 error";
+Exit codes: 0 success, 1 a trace has no such requests or fails --slo with --fail, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
   ferrum-trace requests trace.json
   ferrum-trace requests --slo ttft=500ms,tpot=50ms trace.json
+  ferrum-trace requests --slo ttft=500ms --fail=99% trace.json
   ferrum-trace requests --explain slowest trace.json
   ferrum-trace requests --explain 17 trace.json
   ferrum-trace requests --json --each trace.json | jq '.requests[] | {id, ttft_ns}'
@@ -57,9 +60,12 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   output_tokens_per_s  generated tokens
   figures              `ttft`, `tpot`, `itl`, `e2el`, `queue`: `count`, `mean_ns`,
                        `min_ns`, `p50_ns`, `p95_ns`, `p99_ns`, `max_ns`
-  slos                 limits: `metric`, `limit_ns`, `met`
+  slos                 limits: `metric`, `limit_ns`, `met`, `violations`, of these
+                       `unknown`, and `worst_ns`, the worst value or null
   good                 requests that meet all of them; or null
   goodput_per_s        the same per second; or null
+  fail                 with --fail, `required_share`, `share` (that meets all
+                       limits; null if none completed) and `violated`; else null
   parts                where the time of completed requests went: `queue_ns`,
                        `prefill_ns`, `others_decode_ns`, `others_prefill_ns`,
                        `mixed_ns`, `decode_ns`, `preempted_ns`,
@@ -82,7 +88,7 @@ Exit codes:
   0    every file was read and has requests
   1    at least one file has no requests that match the flags, or lacks the
        request to explain; a line on stderr says what was looked for and what
-       the file has
+       the file has. Or the requests violate --slo, with --fail
   2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
@@ -101,6 +107,22 @@ pub(crate) struct RequestsArgs {
     /// KEY is `ttft`, `tpot`, `e2el` or `queue`. The unit of TIME is ns, us, ms or s.
     #[arg(long = "slo", value_name = "KEY=TIME,...", value_delimiter = ',', value_parser = parse_slo)]
     pub(crate) slos: Vec<Slo>,
+
+    /// Exit with 1 if a completed request violates a limit of --slo; with a share, if fewer than that meet all
+    ///
+    /// `--fail` requires that every completed request meets all limits, `--fail=95%` that at least 95 % of them do. A
+    /// request with an unknown figure violates its limit; a request of one token has no TPOT and meets any limit of it.
+    /// Requests that failed or have no end do not count. One line on standard error has the violations and the worst
+    /// value of each limit.
+    #[arg(
+        long,
+        value_name = "SHARE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "100%",
+        requires = "slos"
+    )]
+    pub(crate) fail: Option<Share>,
 
     /// Show what a request waited for, given its id or `slowest`
     ///

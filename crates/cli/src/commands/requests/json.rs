@@ -2,9 +2,10 @@
 
 use super::args::RequestsArgs;
 use super::report::RequestsReport;
+use super::verdict::Verdict;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
-use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo};
+use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo, SloViolations};
 use ferrum_trace_model::Trace;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub(crate) struct RequestsObject<'a> {
     slos: Vec<SloObject>,
     good: Option<u64>,
     goodput_per_s: Option<f64>,
+    fail: Option<FailObject>,
     parts: BTreeMap<String, i64>,
     steps: usize,
     incomplete_steps: usize,
@@ -62,6 +64,16 @@ struct SloObject {
     metric: &'static str,
     limit_ns: i64,
     met: u64,
+    violations: u64,
+    unknown: u64,
+    worst_ns: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct FailObject {
+    required_share: f64,
+    share: Option<f64>,
+    violated: bool,
 }
 
 #[derive(Serialize)]
@@ -85,7 +97,6 @@ impl<'a> RequestsObject<'a> {
         let figures = &requests.figures;
         let object =
             |place: usize| Some(RequestObject::new(trace, requests.requests.get(place)?, requests.parts.get(place)?));
-        let slo = |(slo, &met): (&Slo, &u64)| SloObject { metric: slo.metric.name(), limit_ns: slo.limit, met };
         Self {
             file: FileObject::new(&source.name),
             count: requests.requests.len(),
@@ -104,16 +115,36 @@ impl<'a> RequestsObject<'a> {
             prompt_tokens_per_s: figures.per_second(figures.prompt_tokens),
             output_tokens_per_s: figures.per_second(figures.output_tokens),
             figures: figures.into(),
-            slos: args.slos.iter().zip(&figures.met).map(slo).collect(),
+            slos: slos(&args.slos, figures),
             good: figures.good,
             goodput_per_s: figures.good.map(|good| figures.per_second(good)),
+            fail: report.verdict.as_ref().map(FailObject::from),
             parts: named_parts(&requests.parts_of_completed(trace)),
             steps: requests.n_steps,
             incomplete_steps: requests.n_incomplete_steps,
             explained: report.explained.iter().filter_map(|&place| object(place)).collect(),
             requests: (0..requests.requests.len()).take_while(|_| args.each).filter_map(object).collect(),
-            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref()),
+            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref().or(report.violation())),
         }
+    }
+}
+
+fn slos(slos: &[Slo], figures: &Figures) -> Vec<SloObject> {
+    let results = figures.met.iter().zip(&figures.violations);
+    let object = |(slo, (&met, violations)): (&Slo, (&u64, &SloViolations))| SloObject {
+        metric: slo.metric.name(),
+        limit_ns: slo.limit,
+        met,
+        violations: violations.count,
+        unknown: violations.n_unknown,
+        worst_ns: violations.worst,
+    };
+    slos.iter().zip(results).map(object).collect()
+}
+
+impl From<&Verdict> for FailObject {
+    fn from(verdict: &Verdict) -> Self {
+        Self { required_share: verdict.required.as_f64(), share: verdict.share, violated: verdict.violation.is_some() }
     }
 }
 

@@ -5,6 +5,7 @@ mod json;
 mod report;
 mod run;
 mod text;
+mod verdict;
 
 pub(crate) use args::RequestsArgs as Args;
 pub(crate) use run::run;

@@ -1,6 +1,7 @@
 //! The figures that `requests` prints.
 
 use super::args::RequestsArgs;
+use super::verdict::Verdict;
 use crate::input::source::Source;
 use crate::render::table::clean;
 use crate::render::units::{count, number};
@@ -26,6 +27,8 @@ pub(crate) struct RequestsReport {
     pub(crate) explained: Vec<usize>,
     /// The reason why there are no requests, or not those to explain.
     pub(crate) missing: Option<String>,
+    /// The result of `--fail`; `None` without the flag, or if there are no requests.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl RequestsReport {
@@ -46,7 +49,13 @@ impl RequestsReport {
             true => Some(why_none(&loaded.trace, &requests)),
             false => missing,
         };
-        Ok(Self { loaded, notes, requests, explained, missing })
+        let verdict = Verdict::of(&requests.figures, args).filter(|_| !requests.requests.is_empty());
+        Ok(Self { loaded, notes, requests, explained, missing, verdict })
+    }
+
+    /// Returns the reason why the requests do not pass `--fail`.
+    pub(crate) fn violation(&self) -> Option<&String> {
+        self.verdict.as_ref()?.violation.as_ref()
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &RequestsArgs) -> ExitStatus {
             }
             messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
-        Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
+        let status = status.max(report_missing(&messages, source, report.missing.as_deref()));
+        Ok(status.max(report_missing(&messages, source, report.violation().map(String::as_str))))
     })
 }

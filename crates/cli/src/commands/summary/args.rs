@@ -1,6 +1,6 @@
 //! The flags of `summary`.
 
-use crate::flags::{InputArgs, ReportArgs, SelectionArgs};
+use crate::flags::{By, ByParser, InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::{GroupBy, SortBy, SummaryOptions};
 
@@ -10,7 +10,7 @@ Examples:
   ferrum-trace summary --by cat --sort total 'runs/*.json.gz'
   ferrum-trace summary --within 'decode*' --filter cat=kernel --top 10 trace.json
 
-Exit codes: 0 success, 1 nothing matches --filter or --within, 2 error";
+Exit codes: 0 success, 1 nothing matches --filter or --within or has a key of --by, 2 error";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
   ferrum-trace summary --by cat --sort total 'runs/*.json.gz'
   ferrum-trace summary --within 'decode*' --filter cat=kernel --top 10 trace.json
   ferrum-trace summary --filter time=1.5s..2s --by track,name trace.json
+  ferrum-trace summary --by layer,name --filter arg:batch=8 trace.json
   ssh host cat trace.json.gz | ferrum-trace -
   ferrum-trace --json --top 0 trace.json | jq '.rows[] | select(.p99_ns > 1e6) | .name'
 
@@ -82,7 +83,8 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   flows             `groups`, `complete`, `begins`, `steps`, `finishes`
   by                the value of --by
   sort              the value of --sort
-  rows              `name`, `cat`, `track`, `process` as far as they are in `by`;
+  rows              the keys of `by`: `name`, `cat`, `track`, `process`, `layer`,
+                    `step`, `phase`, `parent`, `arg:NAME`, as strings; and
                     `count`, `total_ns`, `self_ns`, `share_of_wall`, `mean_ns`,
                     `min_ns`, `p50_ns`, `p95_ns`, `p99_ns`, `max_ns`
   rest              the rows left out by --top: `rows`, `count`, `total_ns`,
@@ -100,11 +102,12 @@ For a file that could not be read, the object has only `version`, `file` and
 
 Exit codes:
   0    every file was read; parts that could not be read are listed on stderr
-  1    nothing in at least one file matches --filter and --within
+  1    nothing in at least one file matches --filter and --within, or has a layer,
+       a step, a phase or an argument of --by
   2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
-/// Show where the time went, by name, category, track or process
+/// Show where the time went, by name, category, track, process, layer, step or argument
 ///
 /// Prints an overview of each file (span, processes, tracks, events, how busy devices were, what could not be read) and
 /// a table of the slices that take the most time. Async operations, such as requests and tasks, have a second table.
@@ -114,8 +117,13 @@ pub(crate) struct SummaryArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
 
-    /// Group by these keys, e.g. `name,cat`
-    #[arg(long, value_name = "KEY,...", value_enum, value_delimiter = ',', default_value = "name")]
+    /// Group by these keys, e.g. `layer,name`
+    ///
+    /// `layer` is the number of a layer, found as in the command `layers`. `step` is the number of a step as in the
+    /// command `steps`, and `phase` the phase of that step: of a kernel the step that launched it, of other slices the
+    /// step in which they begin. `parent` is the name of the enclosing slice. `arg:NAME` is the value of the argument
+    /// NAME. Slices without such a key form a row such as `(no layer)`. Exits with 1 if no slice has the key.
+    #[arg(long, value_name = "KEY,...", value_parser = ByParser(KEYS), value_delimiter = ',', default_value = "name")]
     pub(crate) by: Vec<By>,
 
     /// Show at most N rows; 0 shows all
@@ -133,26 +141,8 @@ pub(crate) struct SummaryArgs {
     pub(crate) report: ReportArgs,
 }
 
-/// A key to group by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    Name,
-    Cat,
-    Track,
-    Process,
-}
-
-impl By {
-    /// Returns the name in flags, in tables and in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Cat => "cat",
-            Self::Track => "track",
-            Self::Process => "process",
-        }
-    }
-}
+/// The keys of `--by`, besides arguments.
+const KEYS: &[By] = &[By::Name, By::Cat, By::Track, By::Process, By::Layer, By::Step, By::Phase, By::Parent];
 
 /// A column to sort by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -186,11 +176,12 @@ impl Sort {
 impl SummaryArgs {
     /// Returns the options of the flags.
     pub(crate) fn options(&self) -> SummaryOptions {
-        let by = self.by.iter().map(|by| match by {
-            By::Name => GroupBy::Name,
-            By::Cat => GroupBy::Category,
-            By::Track => GroupBy::Track,
-            By::Process => GroupBy::Process,
+        let by = self.by.iter().filter_map(|by| match by {
+            By::Name => Some(GroupBy::Name),
+            By::Cat => Some(GroupBy::Category),
+            By::Track => Some(GroupBy::Track),
+            By::Process => Some(GroupBy::Process),
+            _ => None,
         });
         let sort = match self.sort {
             Sort::Total => SortBy::Total,
@@ -232,6 +223,10 @@ mod tests {
     fn several_keys_can_be_given() {
         assert_eq!(summary("--by name,cat a").by, [By::Name, By::Cat]);
         assert_eq!(summary("--by track --by process a").by, [By::Track, By::Process]);
+        assert_eq!(summary("--by layer,arg:m=n a").by, [By::Layer, By::Arg("m=n".to_owned())]);
+        assert_eq!(summary("--by layer,name a").options().by, [GroupBy::Name]);
+        assert_eq!(refusal("ferrum-trace summary --by arg: a"), ErrorKind::InvalidValue);
+        assert_eq!(refusal("ferrum-trace summary --by batch a"), ErrorKind::InvalidValue);
         assert_eq!(refusal("ferrum-trace summary --by color a"), ErrorKind::InvalidValue);
     }
 

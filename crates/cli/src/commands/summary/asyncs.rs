@@ -1,7 +1,7 @@
 //! The table of async operations in `summary`.
 
-use super::args::By;
 use super::report::SummaryReport;
+use crate::flags::By;
 use crate::render::style::{REST, TITLE};
 use crate::render::table::{self, Column, Table};
 use crate::render::units::{count, number, time, time_in_column};
@@ -42,7 +42,7 @@ fn table(report: &SummaryReport, by: &[By]) -> Table {
     ]);
     let mut table = Table::new(columns);
     for row in rows {
-        let mut cells: Vec<String> = by.iter().map(|&by| report.label(&row.key, by)).collect();
+        let mut cells = report.key_texts(&report.async_summary.labels, &row.key, by);
         cells.extend(figures(row, has_unfinished, has_busy));
         table.push(cells);
     }

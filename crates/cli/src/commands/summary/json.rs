@@ -1,10 +1,11 @@
 //! The object of `summary`.
 
-use super::args::{By, SummaryArgs};
+use super::args::SummaryArgs;
 use super::report::SummaryReport;
+use crate::flags::By;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, FormatObject, TraceObject};
-use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, Rest, Row};
+use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, LabelSets, Rest, Row};
 use ferrum_trace_model::{Anomalies, Census};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ pub(crate) struct SummaryObject<'a> {
     devices: Vec<DeviceObject>,
     asyncs: AsyncsObject,
     flows: FlowsObject,
-    by: Vec<&'static str>,
+    by: Vec<String>,
     sort: &'static str,
     rows: Vec<RowObject>,
     rest: RestObject,
@@ -85,7 +86,7 @@ struct FlowsObject {
 #[derive(Serialize)]
 struct RowObject {
     #[serde(flatten)]
-    key: BTreeMap<&'static str, String>,
+    key: BTreeMap<String, String>,
     count: u64,
     total_ns: i64,
     self_ns: i64,
@@ -105,7 +106,7 @@ struct RestObject {
 #[derive(Serialize)]
 struct AsyncRowObject {
     #[serde(flatten)]
-    key: BTreeMap<&'static str, String>,
+    key: BTreeMap<String, String>,
     count: u64,
     unfinished: u64,
     total_ns: i64,
@@ -139,11 +140,11 @@ impl<'a> SummaryObject<'a> {
             selected: report.summary.all.count,
             partial_overlaps: report.n_partial_overlaps,
             anomalies: trace.census.anomalies.into(),
-            trace: TraceObject::new(&report.loaded, &report.notes, None),
+            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref()),
             devices: report.devices.iter().map(|device| DeviceObject::new(report, device)).collect(),
             asyncs: report.asyncs.into(),
             flows: report.flows.into(),
-            by: args.by.iter().map(|by| by.name()).collect(),
+            by: args.by.iter().map(By::name).collect(),
             sort: args.sort.name(),
             rows: report.summary.rows.iter().map(|row| RowObject::new(report, row, &args.by)).collect(),
             rest: report.summary.rest.into(),
@@ -187,7 +188,7 @@ impl DeviceObject {
 impl RowObject {
     fn new(report: &SummaryReport, row: &Row, by: &[By]) -> Self {
         Self {
-            key: key(report, &row.key, by),
+            key: key(report, &report.summary.labels, &row.key, by),
             count: row.count,
             total_ns: row.total,
             self_ns: row.self_time,
@@ -200,7 +201,7 @@ impl RowObject {
 impl AsyncRowObject {
     fn new(report: &SummaryReport, row: &AsyncRow, by: &[By]) -> Self {
         Self {
-            key: key(report, &row.key, by),
+            key: key(report, &report.async_summary.labels, &row.key, by),
             count: row.count,
             unfinished: row.n_unfinished,
             total_ns: row.total,
@@ -212,8 +213,8 @@ impl AsyncRowObject {
 }
 
 /// Returns the values of the grouping keys of a row.
-fn key(report: &SummaryReport, key: &Key, by: &[By]) -> BTreeMap<&'static str, String> {
-    by.iter().map(|&by| (by.name(), report.label(key, by))).collect()
+fn key(report: &SummaryReport, sets: &LabelSets, key: &Key, by: &[By]) -> BTreeMap<String, String> {
+    by.iter().map(By::name).zip(report.key_texts(sets, key, by)).collect()
 }
 
 impl From<AsyncRest> for AsyncRestObject {

@@ -3,6 +3,7 @@
 mod args;
 mod asyncs;
 mod json;
+mod labels;
 mod no_match;
 mod overview;
 mod report;
@@ -12,4 +13,4 @@ mod text;
 pub(crate) use args::SummaryArgs as Args;
 pub(crate) use run::run;
 #[cfg(unix)]
-pub(crate) use {args::By, json::SummaryObject, report::SummaryReport, text::text};
+pub(crate) use {json::SummaryObject, report::SummaryReport, text::text};

@@ -1,6 +1,7 @@
 //! Explains why `--filter` and `--within` select nothing, and suggests similar names.
 
 use crate::flags::SelectionArgs;
+use crate::flags::selection::ARG_PREFIX;
 use crate::input::source::Source;
 use crate::render::style::HINT;
 use crate::render::table::clean;
@@ -20,7 +21,11 @@ pub(crate) fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Opti
         }
         NoMatch::Alone { condition, suggestions } => {
             let flags = flags(&selection, condition);
-            format!("{name}: no slice or async operation matches {flags}\n{}", hint(&suggestions))
+            format!("{name}: no slice or async operation matches {flags}\n{}", hint(&selection, &suggestions))
+        }
+        NoMatch::NoArg { index } => {
+            let (flags, arg) = (flags(&selection, Condition::Arg(index)), arg_name(&selection, index));
+            format!("{name}: no slice or async operation matches {flags}: none has an argument `{arg}`\n")
         }
         NoMatch::NothingInside { n_enclosing } => {
             let (flags, slices) = (flags(&selection, Condition::Within), count(n_enclosing as u64, "slice"));
@@ -35,11 +40,12 @@ pub(crate) fn text(source: &Source, trace: &Trace, args: &SelectionArgs) -> Opti
     })
 }
 
-fn hint(suggestions: &[(Condition, String)]) -> String {
+fn hint(selection: &Selection, suggestions: &[(Condition, String)]) -> String {
     if suggestions.is_empty() {
         return String::new();
     }
-    let spelled: Vec<String> = suggestions.iter().map(|(condition, text)| flag(*condition, &clean(text))).collect();
+    let spelled = suggestions.iter().map(|(condition, text)| flag(selection, *condition, &clean(text)));
+    let spelled: Vec<String> = spelled.collect();
     format!("\n{HINT}hint:{HINT:#} did you mean {}?\n", spelled.join(" or "))
 }
 
@@ -51,27 +57,35 @@ fn flags(selection: &Selection, condition: Condition) -> String {
         Condition::Track => &selection.tracks,
         Condition::Process => &selection.processes,
         Condition::Within => &selection.within,
+        Condition::Arg(index) => selection.args.get(index).map_or(&[], |filter| &filter.values),
         Condition::Time => return selection.time.as_ref().map_or_else(String::new, time_flag),
     };
-    let spelled: Vec<String> = globs.iter().map(|glob| flag(condition, &clean(glob.as_str()))).collect();
+    let spelled: Vec<String> = globs.iter().map(|glob| flag(selection, condition, &clean(glob.as_str()))).collect();
     spelled.join(" or ")
 }
 
-fn flag(condition: Condition, text: &str) -> String {
+fn flag(selection: &Selection, condition: Condition, text: &str) -> String {
     let key = match condition {
+        Condition::Arg(index) => {
+            return format!("`--filter '{ARG_PREFIX}{}={text}'`", arg_name(selection, index));
+        }
         Condition::Within => return format!("`--within '{text}'`"),
         Condition::Name => "name",
         Condition::Category => "cat",
         Condition::Track => "track",
         Condition::Process => "process",
-        Condition::Time => "time",
+        Condition::Time => return format!("`--filter 'time={text}'`"),
     };
     format!("`--filter '{key}={text}'`")
 }
 
+fn arg_name(selection: &Selection, index: usize) -> String {
+    clean(selection.args.get(index).map_or("", |filter| &filter.name))
+}
+
 fn time_flag(range: &Range<i64>) -> String {
     let spelled = |bound: i64| if bound == i64::MIN || bound == i64::MAX { String::new() } else { bound_text(bound) };
-    flag(Condition::Time, &format!("{}..{}", spelled(range.start), spelled(range.end)))
+    format!("`--filter 'time={}..{}'`", spelled(range.start), spelled(range.end))
 }
 
 /// Formats a time for `--filter`.

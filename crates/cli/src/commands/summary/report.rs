@@ -1,13 +1,15 @@
 //! The figures that `summary` prints.
 
-use super::args::{By, SummaryArgs};
+use super::args::SummaryArgs;
+use super::labels;
+use crate::flags::By;
 use crate::input::source::{Source, TraceFacts};
 use crate::render::units::{count, number};
 use crate::render::{limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{
-    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, Nesting, Summary, async_ops, count_asyncs,
-    count_flows, devices, summarize, summarize_asyncs,
+    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, LabelSets, Nesting, Summary, async_ops, count_asyncs,
+    count_flows, devices, summarize_asyncs_labeled, summarize_labeled,
 };
 use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
@@ -30,12 +32,14 @@ pub(crate) struct SummaryReport {
     /// Number of async operations of the trace, selected or not.
     pub(crate) n_async_ops: usize,
     pub(crate) flows: FlowCount,
+    /// The reason why a key of `--by` is missing on everything that is selected.
+    pub(crate) missing: Option<String>,
 }
 
 impl SummaryReport {
     /// Loads a trace and summarizes it.
     pub(crate) fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = source.load_with_async_args(ASYNC_ARGS.map(str::to_owned).to_vec())?;
+        let (loaded, facts) = load(source, args)?;
         let trace = &loaded.trace;
         let nesting = Nesting::of(trace);
         let (selection, options) = (args.selection.selection(), args.options());
@@ -44,7 +48,11 @@ impl SummaryReport {
         let n_async_ops = ops.len();
         selection.retain_asyncs(trace, &mut ops);
         let (n_tracks, n_processes) = count_used_tracks(trace);
-        let summary = summarize(trace, &nesting, &selected, &options);
+        let labels = labels::labels(trace, &nesting, &args.by);
+        let summary = summarize_labeled(trace, &nesting, &selected, &labels, &options);
+        let async_summary = summarize_asyncs_labeled(trace, &ops, &labels, &options);
+        let is_empty = summary.rows.is_empty() && async_summary.rows.is_empty();
+        let missing = labels::missing(&args.by, [&summary.labels, &async_summary.labels]).filter(|_| !is_empty);
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(limits::notes(trace));
@@ -58,9 +66,10 @@ impl SummaryReport {
             n_processes,
             devices: devices(trace),
             asyncs: count_asyncs(trace),
-            async_summary: summarize_asyncs(trace, &ops, &options),
+            async_summary,
             n_async_ops,
             flows: count_flows(trace),
+            missing,
             loaded,
         })
     }
@@ -80,17 +89,33 @@ impl SummaryReport {
         }
     }
 
-    /// Returns the value of one grouping key of a row.
-    pub(crate) fn label(&self, key: &Key, by: By) -> String {
+    /// Returns the values of the grouping keys of a row.
+    pub(crate) fn key_texts(&self, sets: &LabelSets, key: &Key, by: &[By]) -> Vec<String> {
         let trace = &self.loaded.trace;
         let text = |id| trace.strings.get(id).to_owned();
-        let label = match by {
-            By::Name => key.name.map(text),
-            By::Cat => key.category.map(text),
-            By::Track => key.track.map(|track| trace.tracks.label(track, &trace.strings)),
-            By::Process => key.process.map(|process| trace.tracks.process_label(process, &trace.strings)),
+        let mut labels = sets.get(key).iter();
+        let key_text = |by: &By| match by {
+            By::Name => key.name.map(text).unwrap_or_default(),
+            By::Cat => key.category.map(text).unwrap_or_default(),
+            By::Track => key.track.map(|track| trace.tracks.label(track, &trace.strings)).unwrap_or_default(),
+            By::Process => {
+                key.process.map(|process| trace.tracks.process_label(process, &trace.strings)).unwrap_or_default()
+            }
+            by => labels.next().copied().flatten().map_or_else(|| by.none(), |label| label.text(trace)),
         };
-        label.unwrap_or_default()
+        by.iter().map(key_text).collect()
+    }
+}
+
+/// Loads a trace. The arguments of slices are read only if a flag needs them, since that takes noticeably longer.
+fn load(source: &Source, args: &SummaryArgs) -> Result<(Loaded, TraceFacts), UserError> {
+    let mut wanted = ASYNC_ARGS.map(str::to_owned).to_vec();
+    let n_of_asyncs = wanted.len();
+    wanted.extend(labels::needed_args(&args.by));
+    wanted.extend(args.selection.arg_names().map(str::to_owned));
+    match wanted.len() > n_of_asyncs {
+        true => source.load(wanted),
+        false => source.load_with_async_args(wanted),
     }
 }
 

@@ -5,7 +5,7 @@ use super::json::SummaryObject;
 use super::no_match;
 use super::report::SummaryReport;
 use super::text::text;
-use crate::commands::each_trace::{OnClosedPipe, each_trace, expand};
+use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
 use crate::exit_status::ExitStatus;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
@@ -25,6 +25,7 @@ pub(crate) fn run(args: &SummaryArgs) -> ExitStatus {
             messages.losses(&source.label, &report.loaded.losses, &report.notes);
             status
         };
+        let status = status.max(report_missing(&messages, source, report.missing.as_deref()));
         Ok(status.max(report_no_match(source, &report, args, &messages)))
     })
 }

@@ -1,8 +1,8 @@
 //! The text of `summary`.
 
-use super::args::By;
 use super::report::SummaryReport;
 use super::{asyncs, overview};
+use crate::flags::By;
 use crate::input::source::Source;
 use crate::render::style::REST;
 use crate::render::table::{self, Column, Table};
@@ -54,7 +54,7 @@ fn table(report: &SummaryReport, by: &[By]) -> Table {
     ]);
     let mut table = Table::new(columns);
     for row in &report.summary.rows {
-        let mut cells: Vec<String> = by.iter().map(|&by| report.label(&row.key, by)).collect();
+        let mut cells = report.key_texts(&report.summary.labels, &row.key, by);
         cells.extend(figures(&report.summary, row));
         table.push(cells);
     }

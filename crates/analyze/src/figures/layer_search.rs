@@ -1,0 +1,225 @@
+//! Finds the layer of each slice.
+
+use crate::structure::nesting::Nesting;
+use ferrum_trace_model::{StringId, Trace};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+/// The argument that states the layer of a slice. It must be loaded for [`LayerSource::Arg`] to work.
+pub const LAYER_ARG: &str = "layer";
+
+/// Source of the layer of a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LayerSource {
+    /// The first of the other sources, in their order, that finds more than one layer; [`Name`](Self::Name) if none
+    /// does. Track ids count only if they are consecutive numbers from 0 or 1: thread ids are no layers.
+    #[default]
+    Auto,
+    /// The argument [`LAYER_ARG`] of the slice or of an enclosing one: a number, or a text that contains a layer as a
+    /// name does.
+    Arg,
+    /// The name of the slice or of an enclosing one, for example `model.layers.12.self_attn`.
+    Name,
+    /// The id of the track, if it is a number.
+    Tid,
+}
+
+/// No layer.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Returns the layer of each slice, and the source that was used.
+pub(crate) fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
+    match source {
+        LayerSource::Arg => (source, by_arg(trace, nesting)),
+        LayerSource::Name => (source, by_name(trace, nesting)),
+        LayerSource::Tid => (source, by_tid(trace)),
+        LayerSource::Auto => {
+            let layer_of = by_arg(trace, nesting);
+            if has_several(&layer_of) {
+                return (LayerSource::Arg, layer_of);
+            }
+            let layer_of = by_name(trace, nesting);
+            if !has_several(&layer_of) {
+                let by_tid = by_tid(trace);
+                if has_several(&by_tid) && are_consecutive(&by_tid) {
+                    return (LayerSource::Tid, by_tid);
+                }
+            }
+            (LayerSource::Name, layer_of)
+        }
+    }
+}
+
+/// Returns the layer of each slice, or [`NONE`]: from the source that [`LayerSource::Auto`] finds, except for track ids.
+/// The argument [`LAYER_ARG`] must be loaded.
+pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    match find_layers(trace, nesting, LayerSource::Auto) {
+        (LayerSource::Tid, layer_of) => vec![NONE; layer_of.len()],
+        (_, layer_of) => layer_of,
+    }
+}
+
+fn has_several(layer_of: &[u32]) -> bool {
+    let mut layers = layer_of.iter().filter(|&&layer| layer != NONE);
+    layers.next().is_some_and(|first| layers.any(|layer| layer != first))
+}
+
+/// Returns true if every number from 0 or 1 to the largest occurs.
+fn are_consecutive(layer_of: &[u32]) -> bool {
+    let layers: BTreeSet<u32> = layer_of.iter().copied().filter(|&layer| layer != NONE).collect();
+    let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
+    first <= 1 && layers.len() == (last - first) as usize + 1
+}
+
+fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    let column = trace.args.iter().find(|column| column.key == LAYER_ARG);
+    let Some(column) = column.filter(|column| !column.order.is_empty()) else {
+        return vec![NONE; trace.slices.len()];
+    };
+    let mut known: HashMap<StringId, u32> = HashMap::new();
+    let mut layer_of_value = |value: StringId| {
+        *known.entry(value).or_insert_with(|| {
+            let text = trace.strings.get(value);
+            number(text).or_else(|| layer_in(text)).unwrap_or(NONE)
+        })
+    };
+    inherit(trace, nesting, |slice| column.of(trace.slices.order[slice]).map_or(NONE, &mut layer_of_value))
+}
+
+fn by_name(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    let mut known: Vec<Option<u32>> = vec![None; trace.strings.len()];
+    for name in &trace.slices.name {
+        let layer = &mut known[name.index()];
+        *layer = layer.or_else(|| Some(layer_in(trace.strings.get(*name)).unwrap_or(NONE)));
+    }
+    if known.iter().flatten().all(|&layer| layer == NONE) {
+        return vec![NONE; trace.slices.len()];
+    }
+    inherit(trace, nesting, |slice| known[trace.slices.name[slice].index()].unwrap_or(NONE))
+}
+
+fn by_tid(trace: &Trace) -> Vec<u32> {
+    let of_track = |tid: Option<StringId>| number(trace.strings.get(tid?));
+    let layers: Vec<u32> = trace.tracks.iter().map(|(_, track)| of_track(track.tid).unwrap_or(NONE)).collect();
+    trace.slices.track.iter().map(|track| layers[track.index()]).collect()
+}
+
+/// Gives each slice its own layer, or that of the nearest enclosing slice on its track.
+fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) -> Vec<u32> {
+    let mut layer_of = vec![NONE; trace.slices.len()];
+    for (track, _) in trace.tracks.iter() {
+        nesting.walk(trace, track, |slice, around| {
+            let own = own(slice as usize);
+            layer_of[slice as usize] = match around.last() {
+                Some(&parent) if own == NONE => layer_of[parent as usize],
+                _ => own,
+            };
+        });
+    }
+    layer_of
+}
+
+/// Parses a number that consists of digits only.
+fn number(text: &str) -> Option<u32> {
+    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits.then(|| text.parse().ok()).flatten().filter(|&layer| layer != NONE)
+}
+
+/// Returns the first layer in a name: a number after a word for layers.
+///
+/// | spelling | seen in |
+/// | --- | --- |
+/// | `model.layers.12.self_attn`, `layers[12]`, `layer_12`, `layer 12`, `layer12` | Hugging Face, vLLM, SGLang, engines of all kinds |
+/// | `transformer.h.12.attn` | GPT-2 and similar models |
+/// | `blk.12.attn_q`, `blocks.12.attn` | GGUF, vision transformers |
+/// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
+///
+/// The number must not be followed by a letter: `h.3x3` is not a layer.
+fn layer_in(name: &str) -> Option<u32> {
+    let bytes = name.as_bytes();
+    let is_module = name.starts_with("nn.Module: ");
+    let mut at = 0;
+    while at < bytes.len() {
+        let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let after = at + n_digits;
+        if n_digits > 0
+            && !bytes.get(after).is_some_and(u8::is_ascii_alphabetic)
+            && is_word_for_layer(&name[..at], is_module)
+            && let Some(layer) = number(&name[at..after])
+        {
+            return Some(layer);
+        }
+        at = after + 1;
+    }
+    None
+}
+
+/// Returns true if the text before a number marks it as the number of a layer.
+fn is_word_for_layer(before: &str, is_module: bool) -> bool {
+    let text = before.trim_end_matches(['.', '_', '/', '[', ' ', ':', '=', '-']);
+    let separator = &before[text.len()..];
+    let word_at = text.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+    // The last letter may be longer than a byte if the word is not ASCII.
+    let Some(word) = text.get(word_at..) else { return false };
+    match word {
+        "layers" => separator.len() == 1,
+        "layer" => separator.len() <= 1,
+        "h" | "blk" | "block" | "blocks" => separator == ".",
+        _ => is_module && separator == "_" && (word.ends_with("Layer") || word.ends_with("Block")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_found_in_names() {
+        let layers = [
+            ("layers.12.attn", 12),
+            ("model.layers.7", 7),
+            ("model.layers.0.self_attn.layers.9", 0),
+            ("transformer.h.3.mlp", 3),
+            ("h.31", 31),
+            ("blk.12.attn_q.weight", 12),
+            ("vision.blocks.4.norm1", 4),
+            ("layers[5]", 5),
+            ("layer_6 attn", 6),
+            ("layer 8", 8),
+            ("layer12", 12),
+            ("attn/layer=2", 2),
+            ("nn.Module: Qwen2DecoderLayer_9", 9),
+            ("nn.Module: BertLayer_0", 0),
+            ("nn.Module: T5Block_3", 3),
+            ("int8 gemm, layers.4", 4),
+            ("größer.layers.1", 1),
+        ];
+        for (name, layer) in layers {
+            assert_eq!(layer_in(name), Some(layer), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_without_a_layer_have_none() {
+        let names = [
+            "",
+            "12",
+            "gemm_128",
+            "layers",
+            "layers.x",
+            "players.3",
+            "h.3x3",
+            "conv_h3",
+            "gemm_block_128",
+            "nn.Module: LayerNorm_12",
+            "nn.Module: Linear_5",
+            "CustomLayer_4",
+            "layers..4",
+            "layers.99999999999",
+            "ölayers.1",
+        ];
+        for name in names {
+            assert_eq!(layer_in(name), None, "{name}");
+        }
+    }
+}
