@@ -13,6 +13,8 @@ pub(crate) mod command_line;
 mod completions;
 mod convert;
 mod each_trace;
+#[cfg(unix)]
+mod gate;
 mod layers;
 mod man;
 mod merge;
@@ -52,6 +54,8 @@ commands! {
     Layers => layers,
     Steps => steps,
     Requests => requests,
+    #[cfg(unix)]
+    Gate => gate,
     Check => check,
     Repair => repair,
     Convert => convert,
