@@ -8,6 +8,8 @@
 //! the command line and the dispatch. The macro could generate the `mod` too, but then rustfmt would not find the
 //! files.
 
+#[cfg(unix)]
+mod baseline;
 mod check;
 pub(crate) mod command_line;
 mod completions;
@@ -56,6 +58,8 @@ commands! {
     Requests => requests,
     #[cfg(unix)]
     Gate => gate,
+    #[cfg(unix)]
+    Baseline => baseline,
     Check => check,
     Repair => repair,
     Convert => convert,
