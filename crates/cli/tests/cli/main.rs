@@ -15,6 +15,8 @@ mod check;
 mod convert;
 /// Damaged spools, and files that are not spools.
 mod damage;
+/// `gate` and `baseline`.
+mod gate;
 /// Help, version, completions, manual pages, and commands that do not exist.
 mod help;
 /// Interruption while a trace is written.
