@@ -15,6 +15,8 @@ pub(crate) struct RunProgress {
     n_done: u64,
     n_total: u64,
     begin: Instant,
+    /// The estimated remaining time after the last run.
+    left: String,
 }
 
 impl RunProgress {
@@ -27,20 +29,20 @@ impl RunProgress {
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, is_terminal, n_done: 0, n_total, begin: Instant::now() }
+        Self { bar, is_terminal, n_done: 0, n_total, begin: Instant::now(), left: String::new() }
     }
 
     /// Reports that a run begins.
     pub(crate) fn begin(&self, name: &str) {
-        self.bar.set_message(format!("{name} is running"));
+        self.bar.set_message(format!("{name} is running{}", self.left));
         self.bar.force_draw();
     }
 
     /// Reports that a run has ended. `figure` describes its result.
     pub(crate) fn end(&mut self, name: &str, figure: &str) {
         self.n_done += 1;
-        let left = remaining(self.begin.elapsed(), self.n_done, self.n_total);
-        let message = [name, ": ", figure, &left].concat();
+        self.left = remaining(self.begin.elapsed(), self.n_done, self.n_total);
+        let message = format!("{name}: {figure}{}", self.left);
         if self.is_terminal {
             self.bar.set_message(message);
             self.bar.set_position(self.n_done);

@@ -86,7 +86,7 @@ fn has_spool(path: &Path) -> bool {
     Path::new(&name).is_file()
 }
 
-/// Returns true if the first bytes are those of a trace or of its container. An executable file begins with other bytes.
+/// Returns true if the first bytes are those of a trace or of its container. Programs begin with other bytes.
 fn begins_like_a_trace(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut head));

@@ -242,7 +242,7 @@ fn junit_is_well_formed_and_escaped() {
     assert_eq!(elements(&xml), ["testsuites", "testsuite", "testcase", "failure"]);
 }
 
-/// Returns the names of all elements. Panics unless every element is closed and no text or value has a special character.
+/// Returns the names of all elements. Panics unless every element is closed and special characters are escaped.
 #[track_caller]
 fn elements(xml: &str) -> Vec<String> {
     let mut rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").unwrap();

@@ -6,6 +6,7 @@ use super::limit::{Limit, parse_limit};
 use super::metric_name::parse_metric;
 use crate::render::messages::Messages;
 use clap::ValueHint;
+use ferrum_trace_analyze::runs::metric::full_name;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -113,7 +114,7 @@ pub(crate) struct GateArgs {
     #[arg(long = "limit", value_name = "LIMIT", value_parser = parse_limit)]
     pub(crate) limits: Vec<Limit>,
 
-    /// Fail if it cannot be told whether a metric is within its budget
+    /// Fail if it is uncertain whether a metric is within its budget
     #[arg(long)]
     pub(crate) strict: bool,
 
@@ -155,9 +156,15 @@ impl GateArgs {
         Messages { verbose: self.verbose }
     }
 
-    /// Returns the rules of the decision.
+    /// Returns the rules of the decision. A metric that is named twice counts once.
     pub(crate) fn rules(&self) -> Rules {
-        Rules { metrics: self.metrics.clone(), budgets: self.budgets.clone(), force: self.force }
+        let mut metrics: Vec<String> = Vec::new();
+        for name in &self.metrics {
+            if !metrics.iter().any(|known| full_name(known) == full_name(name)) {
+                metrics.push(name.clone());
+            }
+        }
+        Rules { metrics, budgets: self.budgets.clone(), force: self.force }
     }
 }
 
@@ -185,6 +192,7 @@ mod tests {
         assert_eq!(gate("--new b --limit ttft<1s --markdown --json").markdown, Some(None));
         assert_eq!(gate("--new b --limit ttft<1s --markdown a.md").markdown, Some(Some(PathBuf::from("a.md"))));
         assert_eq!(gate("--base a --new b --metric step,ttft.p99 --metric tpot").metrics, ["step", "ttft.p99", "tpot"]);
+        assert_eq!(gate("--base a --new b --metric ttft,step,ttft.p50,step").rules().metrics, ["ttft", "step"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) enum GateVerdict {
     Pass,
     /// A metric is worse than its budget, or a limit is violated.
     Fail,
-    /// It cannot be told about some metric; the others are within their budgets.
+    /// Some metric is uncertain; the others are within their budgets.
     CannotTell,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct GateReport {
     pub(crate) decision: Option<Decision>,
     /// Results of the limits.
     pub(crate) limits: Vec<LimitResult>,
-    /// True if it is a failure that it cannot be told.
+    /// True if uncertainty is a failure.
     pub(crate) is_strict: bool,
 }
 

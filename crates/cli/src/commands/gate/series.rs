@@ -167,6 +167,8 @@ impl<'a> Series<'a> {
             Some(plan) => plan,
             None => {
                 let metrics = self.rules.metrics(&base.side, &inputs.new.side)?;
+                // Sides that cannot be compared end the series now. The result itself is not used.
+                self.rules.decide(&base.side, &inputs.new.side, &metrics, ERROR_RATE)?;
                 self.plan.insert(Plan::new(metrics, self.n_planned, self.stops_early, inputs, &self.messages))
             }
         };
@@ -234,7 +236,11 @@ fn digits(n_runs: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::{Budget, parse_budget};
+    use super::super::decision::BudgetVerdict;
     use super::*;
+    use ferrum_trace_analyze::runs::Run;
+    use ferrum_trace_analyze::stats::Random;
 
     fn inputs(base: Option<&str>, new: Option<&str>) -> Inputs {
         let side = |label, command: Option<&str>| SideInput {
@@ -253,6 +259,44 @@ mod tests {
             |inputs: &Inputs| order(inputs, 3).iter().map(|(label, n)| format!("{label}{n}")).collect::<Vec<_>>();
         assert_eq!(names(&inputs(Some("a"), Some("b"))), ["base1", "new1", "new2", "base2", "base3", "new3"]);
         assert_eq!(names(&inputs(None, Some("b"))), ["new1", "new2", "new3"]);
+    }
+
+    /// Makes a series of 10 runs per side without a change, and returns its last decision.
+    fn unchanged_series(random: &mut Random) -> Decision {
+        let rules = Rules { metrics: vec!["ttft".to_owned()], budgets: vec![tiny_budget()], force: false };
+        let mut both = inputs(Some("a"), Some("b"));
+        let plan = Plan::new(rules.metrics.clone(), 10, true, &both, &Messages::default());
+        let mut decision = None;
+        for (place, (label, _)) in order(&both, 10).into_iter().enumerate() {
+            let figures = [("ttft.p50".to_owned(), 1e6 * (0.02 * random.normal()).exp())].into();
+            let run = Run { figures, start_unix_ns: Some(place as i64), ..Run::default() };
+            both.sides_mut().filter(|side| side.label == label).for_each(|side| side.side.runs.push(run.clone()));
+            let n_runs = n_done(&both);
+            if let Some(look) = plan.looks.iter().find(|look| place % 2 == 1 && look.n_runs == n_runs)
+                && let Some(base) = &both.base
+            {
+                let found = rules.decide(&base.side, &both.new.side, &plan.metrics, look.error_rate).unwrap();
+                if found.is_final() {
+                    return found;
+                }
+                decision = Some(found);
+            }
+        }
+        decision.unwrap()
+    }
+
+    fn tiny_budget() -> Budget {
+        parse_budget("0.0001%").unwrap()
+    }
+
+    #[test]
+    fn early_looks_do_not_raise_the_rate_of_false_alarms() {
+        let mut random = Random::new(14);
+        let is_alarm = |decision: Decision| decision.metrics[0].verdict == BudgetVerdict::Worse;
+        let n_alarms = (0..300).filter(|_| is_alarm(unchanged_series(&mut random))).count();
+        // Half of 5 % of the errors are alarms: 7.5 are expected at most. Three standard deviations more are 16.
+        assert!(n_alarms <= 16, "{n_alarms} of 300");
+        assert!(n_alarms > 0, "the test can fail");
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn metrics(report: &GateReport) -> impl Iterator<Item = &MetricDecision> {
     report.decision.iter().flat_map(|decision| &decision.metrics)
 }
 
-/// Returns the reasons why the gate does not pass: certain ones, or else the metrics that cannot be told about.
+/// Returns the reasons why the gate does not pass: certain ones, or else the metrics that are uncertain.
 fn failures(report: &GateReport) -> Vec<String> {
     let worse = metrics(report).filter(|metric| metric.verdict == BudgetVerdict::Worse).map(failure);
     let violated = report.limits.iter().filter(|limit| !limit.is_met).map(violation);
