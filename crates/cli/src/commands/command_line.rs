@@ -10,11 +10,9 @@ const EXAMPLES: &str = "\
 Examples:
   ferrum-trace record -- ./engine       # run a program and summarize its trace
   ferrum-trace trace.json               # the same as `summary trace.json`
-  ferrum-trace layers trace.json.gz     # time by layer and category
   ferrum-trace steps trace.json         # duration of the engine's steps, and its causes
-  ferrum-trace requests trace.json      # time to first token, goodput, waiting times
+  ferrum-trace gate --base ./old --new ./engine    # is the new one slower?
   ferrum-trace convert trace.json -o trace.pftrace
-  ferrum-trace merge rank*.json -o all.json
   ferrum-trace summary -h               # the flags of a command, in short
   ferrum-trace man summary | man -l -   # its full manual page
 

@@ -8,12 +8,16 @@
 //! the command line and the dispatch. The macro could generate the `mod` too, but then rustfmt would not find the
 //! files.
 
+#[cfg(unix)]
+mod baseline;
 mod check;
 pub(crate) mod command_line;
 mod completions;
 mod convert;
 mod diff;
 mod each_trace;
+#[cfg(unix)]
+mod gate;
 mod layers;
 mod man;
 mod merge;
@@ -54,6 +58,10 @@ commands! {
     Steps => steps,
     Requests => requests,
     Diff => diff,
+    #[cfg(unix)]
+    Gate => gate,
+    #[cfg(unix)]
+    Baseline => baseline,
     Check => check,
     Repair => repair,
     Convert => convert,

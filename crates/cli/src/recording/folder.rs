@@ -12,10 +12,16 @@ use tempfile::TempDir;
 /// File name of each process. The host is part of it, because processes on several hosts may have the same pid.
 const FILE_PATTERN: &[u8] = b"/%h-%p.spool";
 
-/// A private folder. It is removed when it is dropped.
+/// A private folder. It is removed when it is dropped, unless it has a name of its own.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    folder: TempDir,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Temporary(TempDir),
+    Named(PathBuf),
 }
 
 impl Folder {
@@ -42,11 +48,37 @@ impl Folder {
         builder.prefix(&prefix).suffix(".processes").permissions(fs::Permissions::from_mode(0o700));
         let folder = builder.tempdir_in(place);
         // Only the kind: the message also has the random name of the folder.
-        Ok(Self { folder: folder.map_err(|cause| cannot(cause.kind().to_string()))? })
+        Ok(Self { place: Place::Temporary(folder.map_err(|cause| cannot(cause.kind().to_string()))?) })
+    }
+
+    /// Creates the folder among the temporary files of the system.
+    pub(crate) fn temporary() -> Result<Self, UserError> {
+        let place = std::env::temp_dir();
+        let cannot = |cause: io::Error| UserError::at(&place, format!("cannot record in it: {}", cause.kind()));
+        let place = std::path::absolute(&place).map_err(cannot)?;
+        let folder = tempfile::Builder::new().prefix("ferrum-trace.").tempdir_in(place).map_err(cannot)?;
+        Ok(Self { place: Place::Temporary(folder) })
+    }
+
+    /// Creates a new folder at this path, and the folders above it. It stays.
+    pub(crate) fn named(path: &Path) -> Result<Self, UserError> {
+        let cannot = |cause: io::Error| match cause.kind() {
+            io::ErrorKind::AlreadyExists => UserError::at(path, "expected a new folder, found an existing one"),
+            _ => UserError::at(path, format!("cannot create the folder: {cause}")),
+        };
+        let path = std::path::absolute(path).map_err(cannot)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(cannot)?;
+        }
+        fs::create_dir(&path).map_err(cannot)?;
+        Ok(Self { place: Place::Named(path) })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        match &self.place {
+            Place::Temporary(folder) => folder.path(),
+            Place::Named(path) => path,
+        }
     }
 
     /// Returns the value of `FERRUM_TRACE_OUT` for files in this folder.
@@ -69,7 +101,18 @@ impl Folder {
 
     /// Keeps the folder.
     pub(crate) fn keep(self) -> PathBuf {
-        self.folder.keep()
+        match self.place {
+            Place::Temporary(folder) => folder.keep(),
+            Place::Named(path) => path,
+        }
+    }
+
+    /// Removes the folder, also if it has a name.
+    pub(crate) fn remove(self) {
+        if let Place::Named(path) = &self.place {
+            // The files of an incomplete run are of no use; an error changes nothing else.
+            let _ = fs::remove_dir_all(path);
+        }
     }
 }
 
@@ -87,6 +130,28 @@ mod tests {
         assert!(pattern.contains("/100%%p/trace.json."), "{pattern}");
         assert!(pattern.ends_with(".processes/%h-%p.spool"), "{pattern}");
         assert!(folder.path().is_absolute());
+    }
+
+    #[test]
+    fn a_named_folder_is_new_and_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("runs/base-01");
+        drop(Folder::named(&path).unwrap());
+        assert!(path.is_dir());
+        let refused = Folder::named(&path).unwrap_err().to_string();
+        assert!(refused.contains("found an existing one"), "{refused}");
+        let other = scratch.path().join("runs/base-02");
+        Folder::named(&other).unwrap().remove();
+        assert!(!other.exists());
+    }
+
+    #[test]
+    fn a_temporary_folder_is_removed() {
+        let folder = Folder::temporary().unwrap();
+        let path = folder.path().to_owned();
+        assert!(path.is_dir());
+        drop(folder);
+        assert!(!path.exists());
     }
 
     #[test]

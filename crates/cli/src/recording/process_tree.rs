@@ -3,9 +3,10 @@
 use super::end::End;
 use super::process_events::ReceivedSignal;
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, getpgid, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpgid, kill_process, kill_process_group, wait};
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// A running program, and the ends of those descendants that this process could wait for.
@@ -17,12 +18,24 @@ pub(crate) struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Starts the program in the process group of this process, so that signals of the terminal reach both.
+    /// Starts the program, by default in the process group of this process, so that signals of the terminal reach both.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         adopt_orphans();
         let child = command.spawn()?;
         let program = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Self { program, ends: HashMap::new(), has_more: true })
+    }
+
+    /// Starts the program in a process group of its own, so that [`signal_group`](Self::signal_group) reaches all its
+    /// processes and signals of the terminal reach this process only.
+    pub(crate) fn start_group(command: &mut Command) -> io::Result<Self> {
+        Self::start(command.process_group(0))
+    }
+
+    /// Sends a signal to all processes of the program's group.
+    pub(crate) fn signal_group(&self, signal: Signal) {
+        // An error means that all of them have ended.
+        let _ = kill_process_group(self.program, signal);
     }
 
     /// Collects the processes that have ended.

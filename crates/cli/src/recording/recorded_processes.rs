@@ -2,7 +2,7 @@
 
 use super::folder::Folder;
 use super::process_tree::ProcessTree;
-use super::recorded_process::{ProcessState, RecordedProcess};
+use super::recorded_process::{ProcessState, RecordedFile, RecordedProcess};
 use crate::input::paths::begins_like_a_spool;
 use crate::user_error::UserError;
 use ferrum_trace_format::spool::FILE_EXTENSION;
@@ -48,6 +48,12 @@ impl RecordedProcesses {
             }
             is_part
         });
+    }
+
+    /// Returns the files that have events, with their processes.
+    pub(crate) fn files(&self) -> Vec<(&RecordedProcess, &RecordedFile)> {
+        let files = self.processes.iter().flat_map(|process| process.files.iter().map(move |file| (process, file)));
+        files.filter(|(_, file)| file.n_events > 0).collect()
     }
 
     pub(crate) fn n_events(&self) -> u64 {

@@ -18,6 +18,15 @@ const REPORT_DELAY: Duration = Duration::from_millis(300);
 /// Interval of checks if processes still record.
 const PERIOD: Duration = Duration::from_millis(50);
 
+/// End of the wait for remaining processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// No process records any more, or the time is over.
+    ToTheEnd,
+    /// A termination signal arrived.
+    UntilSignal,
+}
+
 /// Waits until no process records any more, for at most `timeout`, or until a termination signal. If that takes a
 /// while, calls `report` once with the number of processes that record.
 #[expect(clippy::disallowed_methods, reason = "waits for other processes")]
@@ -27,20 +36,20 @@ pub(crate) fn wait_for_remaining(
     events: &ProcessEvents,
     timeout: Duration,
     report: impl FnOnce(u64),
-) -> Result<(), UserError> {
+) -> Result<Waited, UserError> {
     let begin = Instant::now();
     let mut report = Some(report);
     loop {
         tree.reap();
         let n_recording = count_recording(folder)?;
         let timeout = match n_recording {
-            0 if !tree.has_more() => return Ok(()),
+            0 if !tree.has_more() => return Ok(Waited::ToTheEnd),
             0 => timeout.min(TIMEOUT_IF_NONE_RECORDS),
             _ => timeout,
         };
         let waited = begin.elapsed();
         if waited >= timeout {
-            return Ok(());
+            return Ok(Waited::ToTheEnd);
         }
         if n_recording > 0
             && waited >= REPORT_DELAY
@@ -51,7 +60,7 @@ pub(crate) fn wait_for_remaining(
         if let Some(ProcessEvent::Signal(signal)) = events.next(PERIOD)
             && signal.is_termination()
         {
-            return Ok(());
+            return Ok(Waited::UntilSignal);
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod json;
 pub(crate) mod limits;
 pub(crate) mod markdown;
 pub(crate) mod messages;
+pub(crate) mod parts;
 pub(crate) mod printer;
 pub(crate) mod progress;
 pub(crate) mod recorder;

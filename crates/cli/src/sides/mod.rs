@@ -1,7 +1,25 @@
 //! Sides of a comparison: the traces that the user named, reduced to runs.
 
+#[cfg(unix)]
+mod baseline_file;
+#[cfg(unix)]
+mod figures;
+#[cfg(unix)]
+mod machine;
 mod side;
+#[cfg(unix)]
+mod spec;
 mod trace_info;
 mod traces;
 
+#[cfg(unix)]
+pub(crate) use baseline_file::{
+    BaselineFile, Build, Conditions, Settings, path_of_name, recording_variables, stored_baselines,
+};
+#[cfg(unix)]
+pub(crate) use figures::figures;
+#[cfg(unix)]
+pub(crate) use machine::Machine;
 pub(crate) use side::{Measuring, Side};
+#[cfg(unix)]
+pub(crate) use spec::SideSpec;

@@ -19,6 +19,8 @@ mod convert;
 mod damage;
 /// `diff --engines`.
 mod diff_engines;
+/// `gate` and `baseline`.
+mod gate;
 /// Help, version, completions, manual pages, and commands that do not exist.
 mod help;
 /// Interruption while a trace is written.

@@ -5,7 +5,9 @@ use super::report::Report;
 use crate::flags::DASH;
 use crate::output::format::Format;
 use crate::output::target::Target;
-use crate::recording::{End, Folder, ProcessEvent, ProcessEvents, ProcessTree, RecordedProcesses, wait_for_remaining};
+use crate::recording::{
+    End, Folder, OUT, ProcessEvent, ProcessEvents, ProcessTree, RecordedProcesses, wait_for_remaining,
+};
 use crate::render::messages::Messages;
 use crate::render::units::count;
 use crate::user_error::UserError;
@@ -15,8 +17,6 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// The variable that sets the output of a recording.
-const OUT: &str = "FERRUM_TRACE_OUT";
 /// Exit codes of shells for a program that does not exist, and for one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
@@ -132,11 +132,12 @@ fn await_others(
     events: &ProcessEvents,
     messages: &Messages,
 ) -> Result<(), UserError> {
-    wait_for_remaining(tree, folder, events, Duration::from_secs(args.wait), |n_recording| {
+    let waited = wait_for_remaining(tree, folder, events, Duration::from_secs(args.wait), |n_recording| {
         let processes = count(n_recording, "process");
         let seconds = count(args.wait, "second");
         messages.print(&format!(
             "waiting up to {seconds} for {processes} still recording; press Ctrl-C to continue with what is there\n"
         ));
-    })
+    });
+    waited.map(drop)
 }

@@ -7,13 +7,12 @@ use crate::output::format::Format;
 use crate::output::output_writer::write_to;
 use crate::output::pending_file::Existing;
 use crate::output::target::Target;
-use crate::recording::{Folder, RecordedFile, RecordedProcess, RecordedProcesses};
+use crate::recording::{Folder, RecordedFile, RecordedProcess, RecordedProcesses, closed_pipe, merge_files};
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
-use ferrum_trace_analyze::merge::{self, MergeOptions, Merged, MergedForm};
+use ferrum_trace_analyze::merge::{Merged, MergedForm};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The merged trace, if the output format cannot be written by merging.
 const MERGED: &str = "merged.json";
@@ -37,41 +36,25 @@ pub(crate) struct TraceOutput<'a> {
 impl TraceOutput<'_> {
     /// Writes the trace of all processes that recorded something.
     pub(crate) fn write(&self, recorded: &RecordedProcesses) -> Result<WrittenTrace, UserError> {
-        let files = recorded.processes.iter().flat_map(|process| process.files.iter().map(move |file| (process, file)));
-        let files: Vec<(&RecordedProcess, &RecordedFile)> = files.filter(|(_, file)| file.n_events > 0).collect();
-        match &files[..] {
+        match &recorded.files()[..] {
             [(_, one)] => self.convert(&one.path).map(|readable| WrittenTrace { readable, merged: None }),
             several => self.merge(several),
         }
     }
 
     fn merge(&self, files: &[(&RecordedProcess, &RecordedFile)]) -> Result<WrittenTrace, UserError> {
-        let inputs = files.iter().map(|(recorded, file)| self.input(recorded, file));
-        let inputs: Vec<merge::Input> = inputs.collect::<Result<_, UserError>>()?;
         let form = match self.format {
             Format::Chrome => Some(MergedForm::Chrome),
             Format::Perfetto => Some(MergedForm::Perfetto),
             _ => None,
         };
         if let Some(form) = form.filter(|_| !self.is_device()) {
-            let merged = merge_to(&inputs, self.output, form)?;
+            let merged = merge_files(files, self.output, form, &self.messages)?;
             return Ok(WrittenTrace { readable: self.output.to_owned(), merged: Some(merged) });
         }
         let path = self.folder.path().join(MERGED);
-        let merged = merge_to(&inputs, &path, MergedForm::Chrome)?;
+        let merged = merge_files(files, &path, MergedForm::Chrome, &self.messages)?;
         Ok(WrittenTrace { readable: self.convert(&path)?, merged: Some(merged) })
-    }
-
-    /// Names the input after its process, because its file is temporary.
-    fn input(&self, recorded: &RecordedProcess, file: &RecordedFile) -> Result<merge::Input, UserError> {
-        let source = Source::of(Input::Other(file.path.clone()), Passes::SeveralOfMany, &self.messages)?;
-        let name = format!("{} {}", recorded.summary.process, recorded.summary.pid);
-        Ok(merge::Input {
-            name,
-            rank: None,
-            rank_if_unknown: None,
-            open: Arc::new(move || Ok(Box::new(source.open()?.reader))),
-        })
     }
 
     /// Writes one trace in the output format. As JSON, it is the file that the process would have written itself.
@@ -94,16 +77,4 @@ impl TraceOutput<'_> {
     fn is_device(&self) -> bool {
         self.output.metadata().is_ok_and(|about| !about.is_file())
     }
-}
-
-fn merge_to(inputs: &[merge::Input], path: &Path, form: MergedForm) -> Result<Merged, UserError> {
-    let options = MergeOptions { form, ..MergeOptions::default() };
-    let merged = write_to(&Target::File(path.to_owned()), Existing::Replace, |out| {
-        merge::merge(inputs, out, &options).map_err(|error| UserError::at(path, error.to_string()))
-    });
-    merged?.ok_or_else(|| closed_pipe(path))
-}
-
-fn closed_pipe(output: &Path) -> UserError {
-    UserError::at(output, "cannot write: the reader has closed the pipe")
 }

@@ -1,0 +1,110 @@
+//! JUnit XML: a test case for each metric and limit.
+
+use super::decision::{BudgetVerdict, MetricDecision};
+use super::limit::LimitResult;
+use super::report::GateReport;
+use super::text::{failure, verdict, violating, violation};
+
+/// Name of the test suite, and of the class of its test cases.
+const SUITE: &str = "ferrum-trace gate";
+
+/// Result of a test case.
+enum Outcome {
+    Passed,
+    Skipped(String),
+    Failed(String, String),
+}
+
+/// A test case.
+struct Case {
+    class: &'static str,
+    name: String,
+    outcome: Outcome,
+}
+
+/// Returns the report as JUnit XML.
+pub(super) fn junit(report: &GateReport) -> String {
+    let metrics = report.decision.iter().flat_map(|decision| &decision.metrics);
+    let mut cases: Vec<Case> = metrics.map(|metric| of_metric(metric, report.is_strict)).collect();
+    cases.extend(report.limits.iter().map(of_limit));
+    let count = |is_counted: fn(&Outcome) -> bool| cases.iter().filter(|case| is_counted(&case.outcome)).count();
+    let failures = count(|outcome| matches!(outcome, Outcome::Failed(..)));
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    let tests = cases.len();
+    let body: String = cases.iter().map(Case::xml).collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{SUITE}\" tests=\"{tests}\" \
+         failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n{body}  </testsuite>\n</testsuites>\n"
+    )
+}
+
+fn of_metric(metric: &MetricDecision, is_strict: bool) -> Case {
+    let words = format!("{}; {}", failure(metric), verdict(metric));
+    let outcome = match metric.verdict {
+        BudgetVerdict::Within => Outcome::Passed,
+        BudgetVerdict::Worse => Outcome::Failed("worse than its budget".to_owned(), words),
+        BudgetVerdict::CannotTell { .. } if is_strict => Outcome::Failed(verdict(metric), words),
+        BudgetVerdict::CannotTell { .. } => Outcome::Skipped(words),
+    };
+    Case { class: "metric", name: metric.metric.name.clone(), outcome }
+}
+
+fn of_limit(limit: &LimitResult) -> Case {
+    let outcome = match limit.is_met {
+        true => Outcome::Passed,
+        false => Outcome::Failed(violation(limit), format!("runs that violate it: {}", violating(limit))),
+    };
+    Case { class: "limit", name: limit.limit.text.clone(), outcome }
+}
+
+impl Case {
+    fn xml(&self) -> String {
+        let (class, name) = (self.class, escape(&self.name));
+        let inner = match &self.outcome {
+            Outcome::Passed => String::new(),
+            Outcome::Skipped(message) => format!("      <skipped message=\"{}\"/>\n", escape(message)),
+            Outcome::Failed(message, text) => {
+                format!("      <failure message=\"{}\">{}</failure>\n", escape(message), escape(text))
+            }
+        };
+        format!("    <testcase classname=\"{SUITE}.{class}\" name=\"{name}\">\n{inner}    </testcase>\n")
+    }
+}
+
+/// Escapes a text for XML. Control characters, which XML 1.0 does not allow, are replaced.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            control if control.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped() {
+        assert_eq!(escape("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&apos;");
+        assert_eq!(escape("\u{1b}[2J\u{0}\u{ffff}µ"), "\u{fffd}[2J\u{fffd}\u{fffd}µ");
+    }
+
+    #[test]
+    fn a_failure_has_a_message_and_a_text() {
+        let outcome = Outcome::Failed("a & b".to_owned(), "x < y".to_owned());
+        let case = Case { class: "limit", name: "ttft<5ms".to_owned(), outcome };
+        let expected = "    <testcase classname=\"ferrum-trace gate.limit\" name=\"ttft&lt;5ms\">\n      \
+                        <failure message=\"a &amp; b\">x &lt; y</failure>\n    </testcase>\n";
+        assert_eq!(case.xml(), expected);
+    }
+}
