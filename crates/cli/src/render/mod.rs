@@ -1,5 +1,6 @@
 //! Text and JSON for standard output and standard error.
 
+pub(crate) mod axis;
 pub(crate) mod changes;
 pub(crate) mod contents;
 pub(crate) mod json;
@@ -11,3 +12,4 @@ pub(crate) mod recorder;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod units;
+pub(crate) mod xml;
