@@ -123,9 +123,13 @@ fn common_strata<'a>(base: &'a Stacks, new: &'a Stacks) -> Option<Vec<(f64, [&'a
 
 #[cfg(test)]
 mod tests {
+    use super::super::attribute;
     use super::*;
-    use crate::runs::{StackSum, Stratum};
+    use crate::runs::{MeasureOptions, StackSum, Stratum, TraceInfo, measure};
     use crate::steps::BatchRange;
+    use crate::structure::nesting::Nesting;
+    use crate::structure::select::Selected;
+    use crate::test_traces;
 
     fn stratum(batch: u64) -> Stratum {
         Stratum { batch: Some(BatchRange { from: batch, to: batch }), ..Stratum::default() }
@@ -178,6 +182,33 @@ mod tests {
         let diff = FlameDiff::of(&base, &new).unwrap();
         let (one, two) = diff.nodes[0].total_ns;
         assert!((one - two).abs() < 1e-9 && (one - 25.0).abs() < 1e-9, "{one} {two}");
+    }
+
+    #[test]
+    fn the_change_of_the_root_is_the_sum_of_the_causes() {
+        let side = |slices: &[(&str, &str, &str, &str, i64, i64)]| {
+            let trace = test_traces::trace(slices);
+            let (nesting, selected) = (Nesting::of(&trace), Selected::all(&trace));
+            let options = MeasureOptions { stacks: true, ..MeasureOptions::default() };
+            measure(&trace, &nesting, &selected, TraceInfo::default(), &options)
+        };
+        let base = side(&[
+            ("1", "1", "step", "decode", 0, 100_000),
+            ("1", "1", "gemm", "up", 10_000, 70_000),
+            ("1", "1", "norm", "rms", 20_000, 30_000),
+            ("1", "1", "step", "prefill", 100_000, 400_000),
+        ]);
+        let new = side(&[
+            ("1", "1", "step", "decode", 0, 120_000),
+            ("1", "1", "gemm", "up", 10_000, 95_000),
+            ("1", "1", "step", "decode", 120_000, 250_000),
+            ("1", "1", "step", "prefill", 250_000, 560_000),
+        ]);
+        let attribution = attribute(&base.profile, &new.profile).unwrap();
+        let diff = FlameDiff::of(&base.stacks.unwrap(), &new.stacks.unwrap()).unwrap();
+        let causes: i64 = attribution.causes.iter().map(|cause| cause.change_ns).sum();
+        let (one, two) = diff.nodes[0].total_ns;
+        assert!(causes != 0 && (two - one - causes as f64).abs() <= 1.0, "{one} {two} {attribution:?}");
     }
 
     #[test]

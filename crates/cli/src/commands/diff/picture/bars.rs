@@ -73,7 +73,9 @@ fn legend(drawing: &mut Drawing) {
 
 /// Returns the bars: the largest causes, the sum of the others, outlier steps and the batch mix.
 fn bars(attribution: &Attribution) -> Vec<Bar> {
-    let (shown, rest) = attribution.causes.split_at(attribution.causes.len().min(CAUSES));
+    // Causes are sorted by change, so those without a change are the last ones.
+    let n_changed = attribution.causes.iter().take_while(|cause| cause.change_ns != 0).count();
+    let (shown, rest) = attribution.causes.split_at(n_changed.min(CAUSES));
     let mut bars: Vec<Bar> = shown.iter().map(Bar::of).collect();
     bars.extend((!rest.is_empty()).then(|| Bar::of_rest(rest)));
     if attribution.unit == Unit::Step {

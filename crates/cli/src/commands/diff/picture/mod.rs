@@ -71,8 +71,8 @@ pub(crate) fn picture(
 
 /// Largest number of notes.
 const NOTES: usize = 6;
-/// Largest number of characters of the name of a side.
-const TITLE_CHARS: usize = 60;
+/// Largest number of characters of the name of a side. Two of them fit into a line.
+const TITLE_CHARS: usize = 58;
 
 /// Texts above the picture.
 struct Head {

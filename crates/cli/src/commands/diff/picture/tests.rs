@@ -192,6 +192,22 @@ fn causes_beyond_the_largest_are_summed() {
 }
 
 #[test]
+fn causes_without_a_change_have_no_bar() {
+    let mut comparison = comparison(&[]);
+    let attribution = comparison.attribution.as_mut().unwrap();
+    attribution.causes = vec![cause("changed", 0, 5), cause("same", 0, 0)];
+    let text = picture(&comparison, ("a", "b"), None, PictureKind::Svg);
+    assert!(text.contains(">changed<") && !text.contains(">same<") && text.contains("… 1 more"), "{text}");
+}
+
+#[test]
+fn long_titles_leave_both_sides_visible() {
+    let long = "x".repeat(300);
+    let text = picture(&comparison(&[]), (&long, &long), None, PictureKind::Svg);
+    assert!(text.contains("x → x"), "{text}");
+}
+
+#[test]
 fn frames_have_a_tooltip_and_gone_calls_are_listed() {
     let flame = flame(&[("matmul", 100.0, 300.0), ("norm", 200.0, 100.0), ("rope", 50.0, 0.0), ("new", 0.0, 40.0)]);
     let text = picture(&comparison(&[]), ("a", "b"), Some(&flame), PictureKind::Svg);
