@@ -8,6 +8,7 @@
 //! each stratum counts by the mean of its shares of the steps of both sides. *Outlier steps* are far longer than the
 //! other steps of their run and stratum: one interruption by the system would hide what changed in all other steps.
 
+use super::mix::common_weights;
 use crate::runs::{PartKey, Place, Profile, Stratum, StratumProfile, Unit};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -131,9 +132,9 @@ impl<'a> Mix<'a> {
                 strata.push((0.0, [one, two]));
             }
         }
-        let n_steps = [0, 1].map(|side| strata.iter().map(|(_, both)| both[side].n_steps() as f64).sum::<f64>());
-        for (weight, both) in &mut strata {
-            *weight = [0, 1].map(|side| both[side].n_steps() as f64 / n_steps[side]).iter().sum::<f64>() / 2.0;
+        let n_steps: Vec<[u64; 2]> = strata.iter().map(|(_, both)| both.map(StratumProfile::n_steps)).collect();
+        for ((weight, _), common) in strata.iter_mut().zip(common_weights(&n_steps)) {
+            *weight = common;
         }
         (!strata.is_empty()).then_some(Self { strata })
     }
@@ -197,7 +198,7 @@ impl PerStep {
 
     /// Returns the part of the change that comes from the number of calls: their change, at the mean duration of a call
     /// on both sides. A side without calls has the duration of the other.
-    fn from_calls(&self) -> f64 {
+    fn change_by_calls(&self) -> f64 {
         let durations: Vec<f64> = [0, 1]
             .into_iter()
             .filter(|&side| self.calls[side] > 0.0)
@@ -259,7 +260,7 @@ fn group<'a>(parts: &[(&'a PartKey, PerStep)], is_by_operation: bool) -> Vec<Gro
 impl Group<'_> {
     fn into_cause(self, change_ns: i64, is_by_operation: bool) -> Cause {
         let (place, category, name) = self.key;
-        let calls_ns = round(self.sum.from_calls());
+        let calls_ns = round(self.sum.change_by_calls());
         Cause {
             place,
             category: category.to_owned(),

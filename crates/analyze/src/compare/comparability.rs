@@ -1,7 +1,7 @@
 //! Finds reasons why two sides cannot be compared, or only with care.
 
 use super::attribution::Attribution;
-use super::{SideRuns, Sides};
+use super::sides::{SideRuns, Sides};
 use crate::runs::{LossCounts, RunFacts, Unit};
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! Compares metrics of two sides.
 
 use super::figures::{LogFigures, log_figures, of_stratum};
+use super::sides::{CompareOptions, Sides};
 use super::verdict::{RatioInterval, Verdict};
-use super::{CompareOptions, Sides};
 use crate::runs::metric::{self, DEVICE_BUSY, MetricUnit, STEP};
 use crate::runs::{Run, Stratum};
 use crate::stats::{self, Block, Design, TwoSided};

@@ -5,49 +5,26 @@
 mod attribution;
 mod comparability;
 mod figures;
+mod flame;
 mod metrics;
+mod mix;
 mod modes;
 mod names;
+mod sides;
 mod verdict;
 
 pub use attribution::{Attribution, Cause, attribute};
 pub use comparability::Concern;
 pub use figures::{LogFigures, log_figures};
+pub use flame::{FlameDiff, FlameNode};
 pub use metrics::{HEADLINES, MetricComparison};
 pub use modes::TwoModes;
 pub use names::{NameChanges, OneSidedName, Renamed};
+pub use sides::{CompareOptions, SideRuns};
 pub use verdict::{RatioInterval, Verdict};
 
-use crate::runs::{Profile, Run};
-use crate::stats::{self, Block, Side};
-
-/// Runs of one side.
-#[derive(Clone, Copy, Debug)]
-pub struct SideRuns<'a> {
-    /// The runs.
-    pub runs: &'a [Run],
-    /// The time of the steps of all runs.
-    pub profile: &'a Profile,
-}
-
-/// Options of [`compare`].
-#[derive(Clone, Debug)]
-pub struct CompareOptions {
-    /// Confidence level of intervals and tests.
-    pub level: f64,
-    /// Share within which sides count as the same.
-    pub margin: f64,
-    /// Metrics to compare; empty for the headline metrics.
-    pub metrics: Vec<String>,
-    /// Compare in spite of concerns that would refuse ratios.
-    pub force: bool,
-}
-
-impl Default for CompareOptions {
-    fn default() -> Self {
-        Self { level: 0.95, margin: 0.02, metrics: Vec::new(), force: false }
-    }
-}
+use crate::runs::Run;
+use sides::Sides;
 
 /// Comparison of two sides.
 #[derive(Clone, Debug)]
@@ -84,25 +61,9 @@ impl Comparison {
     }
 }
 
-/// Both sides, with facts that all metrics share.
-struct Sides<'a> {
-    base: SideRuns<'a>,
-    new: SideRuns<'a>,
-    /// Blocks of neighboring runs, if the runs were interleaved.
-    blocks: Option<Vec<Block>>,
-    /// True if ratios would be meaningless.
-    is_refused: bool,
-}
-
-impl<'a> Sides<'a> {
-    fn runs(&self) -> impl Iterator<Item = &'a Run> {
-        self.base.runs.iter().chain(self.new.runs)
-    }
-}
-
 /// Compares two sides.
 pub fn compare(base: SideRuns, new: SideRuns, options: &CompareOptions) -> Comparison {
-    let mut sides = Sides { base, new, blocks: interleaving(base.runs, new.runs), is_refused: false };
+    let mut sides = Sides::new(base, new);
     let mut concerns = comparability::concerns(&sides);
     sides.is_refused = !options.force && concerns.iter().any(|concern| concern.is_refusal);
     let attribution = if sides.is_refused { None } else { attribute(base.profile, new.profile) };
@@ -122,22 +83,4 @@ pub fn compare(base: SideRuns, new: SideRuns, options: &CompareOptions) -> Compa
         concerns,
         attribution,
     }
-}
-
-/// Returns the blocks of neighboring runs, if every run states its start and the sides were interleaved.
-fn interleaving(base: &[Run], new: &[Run]) -> Option<Vec<Block>> {
-    let starts = |runs: &[Run], side: Side| -> Option<Vec<(i64, Side, usize)>> {
-        runs.iter().enumerate().map(|(place, run)| Some((run.start_unix_ns?, side, place))).collect()
-    };
-    let mut order = starts(base, Side::Base)?;
-    order.extend(starts(new, Side::New)?);
-    order.sort_by_key(|&(start, _, place)| (start, place));
-    let sides: Vec<Side> = order.iter().map(|&(_, side, _)| side).collect();
-    let of = |wanted: Side| -> Vec<usize> {
-        order.iter().filter(|(_, side, _)| *side == wanted).map(|&(.., place)| place).collect()
-    };
-    let (base, new) = (of(Side::Base), of(Side::New));
-    let real = |places: &[usize], order: &[usize]| places.iter().filter_map(|&n| order.get(n).copied()).collect();
-    let blocks = stats::blocks_of(&sides)?;
-    Some(blocks.iter().map(|block| Block { base: real(&block.base, &base), new: real(&block.new, &new) }).collect())
 }

@@ -1,7 +1,7 @@
 //! Figures with two modes: a machine or an engine that is sometimes in another state.
 
-use super::Sides;
 use super::figures::log_figures;
+use super::sides::Sides;
 use crate::runs::Run;
 use crate::runs::metric::STEP;
 use crate::stats::{self, Modes};

@@ -50,8 +50,8 @@ pub(crate) fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource)
     }
 }
 
-/// Returns the layer of each slice, or [`NONE`]: from the source that [`LayerSource::Auto`] finds, except for track ids.
-/// The argument [`LAYER_ARG`] must be loaded.
+/// Returns the layer of each slice, or [`NONE`]: from the source that [`LayerSource::Auto`] finds, except for track
+/// ids. The argument [`LAYER_ARG`] must be loaded.
 pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
     match find_layers(trace, nesting, LayerSource::Auto) {
         (LayerSource::Tid, layer_of) => vec![NONE; layer_of.len()],

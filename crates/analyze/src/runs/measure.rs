@@ -7,6 +7,8 @@ use super::outliers;
 use super::parts::PartCollector;
 use super::profile::{Place, Profile, StratumProfile, Unit};
 use super::run::{PhaseFigures, Run, StratumFigures};
+use super::stack_collector::StackCollector;
+use super::stacks::Stacks;
 use super::stratum::Stratum;
 use crate::figures::layer_search::NONE as NO_LAYER;
 use crate::figures::percentile::Distribution;
@@ -42,6 +44,8 @@ pub struct MeasureOptions {
     pub phases: Vec<Phase>,
     /// Compute how stable the run is internally. It is needed if a side has one run only.
     pub stability: bool,
+    /// Collect the call stacks of the steps, for a flame graph.
+    pub stacks: bool,
 }
 
 /// Figures and profile of one trace.
@@ -51,6 +55,8 @@ pub struct MeasuredTrace {
     pub run: Run,
     /// The time of its steps by part.
     pub profile: Profile,
+    /// The call stacks of its steps, if they were asked for.
+    pub stacks: Option<Stacks>,
 }
 
 /// Measures a trace. The arguments [`STEP_ARGS`](crate::STEP_ARGS), [`REQUEST_ARGS`](crate::REQUEST_ARGS) and
@@ -79,17 +85,20 @@ pub fn measure(
         ..Run::default()
     };
     add_request_figures(trace, nesting, names_device, &mut run.figures);
+    let unit = if measured.steps.is_empty() { Unit::Trace } else { Unit::Step };
+    let mut stacks = options.stacks.then(|| StackCollector::new(trace, nesting, &origins, unit));
     let profile = if measured.steps.is_empty() {
         run.figures.insert(metric::SPAN.to_owned(), trace.census.span() as f64);
         run.figures.insert(metric::BUSY.to_owned(), nesting.total_self() as f64);
+        stacks.iter_mut().for_each(|stacks| stacks.add_whole_trace(selected));
         whole_trace(trace, nesting, selected, &origins)
     } else {
         let steps = StepSet::of(&measured);
         run.warm_up_steps = steps.n_warm_up as u64;
         steps.add_figures(&mut run, options);
-        steps.profile(trace, nesting, &origins)
+        steps.profile(trace, nesting, &origins, stacks.as_mut())
     };
-    MeasuredTrace { run, profile }
+    MeasuredTrace { run, profile, stacks: stacks.map(StackCollector::finish) }
 }
 
 /// Steps that count: complete, after the warm-up, with their strata.
@@ -181,7 +190,13 @@ impl<'a> StepSet<'a> {
         add(metric::PROMPT_TOKENS_PER_S, |step| step.mark.prefill_tokens);
     }
 
-    fn profile(&self, trace: &Trace, nesting: &Nesting, origins: &Origins) -> Profile {
+    fn profile(
+        &self,
+        trace: &Trace,
+        nesting: &Nesting,
+        origins: &Origins,
+        mut stacks: Option<&mut StackCollector>,
+    ) -> Profile {
         let mut parts = PartCollector::new(trace, origins);
         let mut sums: Vec<(Stratum, StratumProfile)> = Vec::new();
         let ranges = self.work_ranges();
@@ -200,8 +215,13 @@ impl<'a> StepSet<'a> {
                 sum.typical_ns = sum.typical_ns.saturating_add(step.duration);
                 let works = self.measured.works.get(ranges[place].clone()).unwrap_or_default();
                 let marked = &self.measured.marked[place];
-                tiler.tiles(trace, nesting, (step, marked), works, |source, time| parts.add_tile(n, source, time));
-                if step.split.host > 0 || step.split.both > 0 {
+                let has_host = step.split.host > 0 || step.split.both > 0;
+                stacks.iter_mut().for_each(|stacks| stacks.begin_step(marked, works, has_host));
+                tiler.tiles(trace, nesting, (step, marked), works, |source, time| {
+                    parts.add_tile(n, source, time);
+                    stacks.iter_mut().for_each(|stacks| stacks.add_tile(source, time));
+                });
+                if has_host {
                     for &slice in inside(trace, nesting, marked) {
                         parts.count(n, slice, Place::Host, origins.position[slice as usize]);
                     }
@@ -210,6 +230,7 @@ impl<'a> StepSet<'a> {
                     parts.count(n, work.slice, Place::Device, position);
                 }
             }
+            stacks.iter_mut().for_each(|stacks| stacks.end_stratum(stratum, sum.n_steps(), sum.n_typical));
             sums.push((stratum, sum));
         }
         let mut profile = Profile::new(Unit::Step);

@@ -11,10 +11,13 @@ mod outliers;
 mod parts;
 mod profile;
 mod run;
+mod stack_collector;
+mod stacks;
 mod stratum;
 
 pub use facts::{LayerCount, LossCounts, RunFacts};
 pub use measure::{MeasureOptions, MeasuredTrace, TraceInfo, measure};
 pub use profile::{PartKey, PartSum, Place, Profile, StratumProfile, Unit};
 pub use run::{PhaseFigures, Run, StratumFigures};
+pub use stacks::{N_STACKS_MAX, Stack, StackSum, StackSums, Stacks};
 pub use stratum::Stratum;

@@ -47,7 +47,7 @@ pub(crate) struct CommandRuns {
 #[derive(Debug)]
 pub(crate) enum RunOutcome {
     /// The command ended with code 0 and recorded something. The side has one run.
-    Measured(Side),
+    Measured(Box<Side>),
     /// A termination signal arrived. The command has received it and has ended.
     Interrupted,
 }
@@ -76,7 +76,7 @@ impl CommandRuns {
         join_runs(&mut side, name, start);
         let place = trace.display().to_string();
         side.notes.iter_mut().for_each(|note| *note = note.replace(&place, name));
-        Ok(RunOutcome::Measured(side))
+        Ok(RunOutcome::Measured(Box::new(side)))
     }
 
     /// Runs a command, and forgets the recording. Returns false if a termination signal arrived.

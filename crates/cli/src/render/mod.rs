@@ -1,6 +1,7 @@
 //! Text and JSON for standard output and standard error.
 
 pub(crate) mod arg_values;
+pub(crate) mod axis;
 pub(crate) mod changes;
 pub(crate) mod contents;
 pub(crate) mod json;
@@ -14,3 +15,4 @@ pub(crate) mod recorder;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod units;
+pub(crate) mod xml;

@@ -180,7 +180,7 @@ impl BaselineFile {
         // Adding drops parts whose key is missing in the file.
         let mut profile = Profile::default();
         profile.add(&self.profile);
-        Side { runs, profile, notes: Vec::new() }
+        Side { runs, profile, ..Side::default() }
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
         let key = profile.key(key);
         let parts = BTreeMap::from([(key, PartSum { time_ns: 9, count: 1, position: 0 }), (77, PartSum::default())]);
         profile.strata.insert(Stratum::default(), StratumProfile { n_typical: 1, parts, ..StratumProfile::default() });
-        Side { runs: vec![run], profile, notes: Vec::new() }
+        Side { runs: vec![run], profile, ..Side::default() }
     }
 
     fn baseline() -> BaselineFile {

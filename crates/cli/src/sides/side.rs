@@ -7,7 +7,7 @@ use crate::input::source::{Passes, Source};
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use ferrum_trace_analyze::compare::SideRuns;
-use ferrum_trace_analyze::runs::{MeasureOptions, Profile, Run, measure};
+use ferrum_trace_analyze::runs::{MeasureOptions, Profile, Run, Stacks, measure};
 use ferrum_trace_analyze::{LAYER_ARG, Nesting, REQUEST_ARGS, STEP_ARGS, Selection};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Side {
     pub(crate) runs: Vec<Run>,
     pub(crate) profile: Profile,
+    /// Call stacks, if they were asked for.
+    pub(crate) stacks: Stacks,
     /// Remarks about its traces.
     pub(crate) notes: Vec<String>,
 }
@@ -30,6 +32,7 @@ impl Side {
     pub(crate) fn append(&mut self, other: Self) {
         self.runs.extend(other.runs);
         self.profile.add(&other.profile);
+        self.stacks.add(&other.stacks);
         self.notes.extend(other.notes);
     }
 }
@@ -53,8 +56,8 @@ impl Measuring {
             let source = Source::of(input, Passes::One, &self.messages)?;
             traces.push(self.trace(&source, &mut notes)?);
         }
-        let (runs, profile) = join(traces);
-        Ok(Side { runs, profile, notes })
+        let (runs, profile, stacks) = join(traces);
+        Ok(Side { runs, profile, stacks, notes })
     }
 
     fn trace(&self, source: &Source, notes: &mut Vec<String>) -> Result<OneTrace, UserError> {

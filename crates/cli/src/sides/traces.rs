@@ -1,6 +1,6 @@
 //! Groups traces to runs: the ranks and parts of one run belong together.
 
-use ferrum_trace_analyze::runs::{MeasuredTrace, Profile, Run};
+use ferrum_trace_analyze::runs::{MeasuredTrace, Profile, Run, Stacks};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -28,13 +28,14 @@ enum RunKey {
 }
 
 /// Joins the traces of each run. Returns the runs in the order of their first traces.
-pub(super) fn join(traces: Vec<OneTrace>) -> (Vec<Run>, Profile) {
-    let mut profile = Profile::default();
+pub(super) fn join(traces: Vec<OneTrace>) -> (Vec<Run>, Profile, Stacks) {
+    let (mut profile, mut stacks) = (Profile::default(), Stacks::default());
     let mut runs: Vec<Run> = Vec::new();
     let mut places: HashMap<RunKey, usize> = HashMap::new();
     let mut occurrences: HashMap<(PathBuf, u32), usize> = HashMap::new();
     for (number, trace) in traces.into_iter().enumerate() {
         profile.add(&trace.measured.profile);
+        trace.measured.stacks.iter().for_each(|more| stacks.add(more));
         let key = match (trace.recording, trace.rank) {
             (Some(recording), _) => RunKey::Recording(recording),
             (None, Some(rank)) => {
@@ -52,7 +53,7 @@ pub(super) fn join(traces: Vec<OneTrace>) -> (Vec<Run>, Profile) {
             }
         }
     }
-    (runs, profile)
+    (runs, profile, stacks)
 }
 
 #[cfg(test)]

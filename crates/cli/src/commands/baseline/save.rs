@@ -67,7 +67,7 @@ fn run_command(args: &SaveArgs, command: &str, measuring: &Measuring) -> Result<
             RunOutcome::Interrupted => return Ok(None),
             RunOutcome::Measured(side) => {
                 progress.end(&name, &describe(&side));
-                all.append(side);
+                all.append(*side);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod args;
 mod engines;
 mod json;
+mod picture;
 mod report;
 mod run;
 mod text;

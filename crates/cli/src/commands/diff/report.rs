@@ -26,7 +26,11 @@ impl DiffReport {
     pub(crate) fn of(args: &DiffArgs) -> Result<Self, UserError> {
         let (base, new) = sides(args)?;
         let measuring = Measuring {
-            options: MeasureOptions { phases: args.phases.clone(), stability: base.len() == 1 && new.len() == 1 },
+            options: MeasureOptions {
+                phases: args.phases.clone(),
+                stability: base.len() == 1 && new.len() == 1,
+                stacks: args.output.is_some(),
+            },
             selection: args.selection.selection(),
             messages: args.messages(),
         };

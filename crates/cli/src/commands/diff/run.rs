@@ -3,12 +3,16 @@
 use super::args::DiffArgs;
 use super::engines::{self, EnginesArgs};
 use super::json::DiffObject;
+use super::picture::PictureOutput;
 use super::report::DiffReport;
 use super::text;
 use crate::exit_status::ExitStatus;
 use crate::os::interrupt;
 use crate::render::messages::Messages;
 use crate::render::printer::Printer;
+use crate::sides::Side;
+use crate::user_error::UserError;
+use ferrum_trace_analyze::compare::FlameDiff;
 
 pub(crate) fn run(args: &DiffArgs) -> ExitStatus {
     interrupt::install("nothing was written");
@@ -16,10 +20,19 @@ pub(crate) fn run(args: &DiffArgs) -> ExitStatus {
         return engines::run(&args.engines_args());
     }
     let mut printer = Printer::new(args.messages(), args.json);
+    let output = match args.output.as_deref().map(|path| PictureOutput::of(path, args.force)).transpose() {
+        Ok(output) => output,
+        Err(error) => return printer.error("diff", &error),
+    };
     let report = match DiffReport::of(args) {
         Ok(report) => report,
         Err(error) => return printer.error("diff", &error),
     };
+    if let Some(output) = output
+        && let Err(error) = draw(&output, &report, &printer.messages)
+    {
+        return printer.error("diff", &error);
+    }
     let status = if args.json {
         printer.object(&DiffObject::new(&report))
     } else if args.markdown {
@@ -31,6 +44,18 @@ pub(crate) fn run(args: &DiffArgs) -> ExitStatus {
         printer.messages.print(&format!("{note}\n"));
     }
     status.max(outcome(&report))
+}
+
+/// Draws the picture of `--output`.
+fn draw(output: &PictureOutput, report: &DiffReport, messages: &Messages) -> Result<(), UserError> {
+    let flame = FlameDiff::of(&report.base.stacks, &report.new.stacks).filter(|_| !report.comparison.is_refused());
+    let title = |side: &Side| {
+        let names: Vec<&str> = side.runs.iter().flat_map(|run| &run.names).map(String::as_str).collect();
+        let first = names.first().copied().unwrap_or_default().to_owned();
+        if names.len() > 1 { format!("{first}, …") } else { first }
+    };
+    let (base, new) = (title(&report.base), title(&report.new));
+    output.write(&report.comparison, (&base, &new), flame.as_ref(), messages)
 }
 
 /// Number of notes about traces that are listed without `--verbose`.

@@ -201,7 +201,7 @@ mod tests {
     /// Returns a side with one run per time to first token, in milliseconds.
     fn side(millis: &[f64]) -> Side {
         let run = |ms: &f64| Run { figures: [("ttft.p50".to_owned(), ms * 1e6)].into(), ..Run::default() };
-        Side { runs: millis.iter().map(run).collect(), profile: Profile::new(Unit::Step), notes: Vec::new() }
+        Side { runs: millis.iter().map(run).collect(), profile: Profile::new(Unit::Step), ..Side::default() }
     }
 
     fn decide(base: &Side, new: &Side) -> Decision {

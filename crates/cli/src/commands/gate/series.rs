@@ -142,7 +142,7 @@ impl<'a> Series<'a> {
             RunOutcome::Interrupted => Ok(false),
             RunOutcome::Measured(side) => {
                 progress.end(name, &self.describe(&side));
-                input.side.append(side);
+                input.side.append(*side);
                 Ok(true)
             }
         }

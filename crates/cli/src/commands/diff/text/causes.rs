@@ -7,7 +7,7 @@ use ferrum_trace_analyze::compare::{Attribution, Cause};
 use ferrum_trace_analyze::runs::{Place, Unit};
 
 /// Returns the lines that split the change of the mean.
-pub(super) fn summary(attribution: &Attribution) -> Vec<String> {
+pub(crate) fn summary(attribution: &Attribution) -> Vec<String> {
     let (base, new) = attribution.mean_ns;
     let unit = match attribution.unit {
         Unit::Step => "mean step",
@@ -79,7 +79,8 @@ fn row(cause: &Cause, base: i64) -> Vec<String> {
     ]
 }
 
-fn name(cause: &Cause) -> String {
+/// Returns the name of a cause.
+pub(crate) fn name(cause: &Cause) -> String {
     match cause.place {
         Place::Gap => "(in no span)".to_owned(),
         Place::Waiting => "(waiting for the device)".to_owned(),
@@ -107,7 +108,7 @@ fn rest_row(rest: &[Cause], base: i64) -> Vec<String> {
 }
 
 /// Returns a change of time with its sign.
-fn signed(ns: i64) -> String {
+pub(crate) fn signed(ns: i64) -> String {
     if ns > 0 { format!("+{}", time(ns)) } else { time(ns) }
 }
 

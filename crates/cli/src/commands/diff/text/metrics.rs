@@ -1,6 +1,6 @@
 //! Tables of metrics.
 
-use super::words::{change_in_percent, figure, interval, verdict};
+use super::words::{change_in_percent, figure, interval_or_range, verdict};
 use crate::commands::diff::report::DiffReport;
 use crate::render::table::{Column, Table};
 use ferrum_trace_analyze::compare::MetricComparison;
@@ -36,19 +36,12 @@ fn table<'a>(metrics: impl Iterator<Item = &'a MetricComparison>, level: f64, is
     ]);
     for metric in metrics {
         let p_value = if is_adjusted { metric.p_adjusted } else { metric.p_value };
-        let interval = match metric.instability {
-            Some(range) if range.is_finite() => {
-                let [low, high] = [range.low, range.high].map(|ratio| change_in_percent(Some(ratio)));
-                format!("within the runs {low} to {high}")
-            }
-            _ => interval(metric),
-        };
         table.push(vec![
             metric.name.clone(),
             figure(metric.base, metric.unit),
             figure(metric.new, metric.unit),
             change_in_percent(metric.ratio),
-            interval,
+            interval_or_range(metric),
             p_value.map_or_else(|| "-".to_owned(), |p_value| format!("{p_value:.4}")),
             verdict(&metric.verdict),
         ]);

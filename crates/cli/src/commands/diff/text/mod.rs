@@ -4,9 +4,9 @@ mod causes;
 mod metrics;
 mod words;
 
-pub(crate) use causes::causes_table;
+pub(crate) use causes::{causes_table, name as cause_name, signed, summary as causes_summary};
 pub(crate) use metrics::metrics_table;
-pub(crate) use words::{change_in_percent, figure};
+pub(crate) use words::{calls, change_in_percent, figure, headline, interval_or_range, verdict};
 
 use super::report::DiffReport;
 use crate::render::markdown;
@@ -51,7 +51,7 @@ pub(crate) fn markdown(report: &DiffReport) -> String {
 
 fn parts(report: &DiffReport) -> Vec<Part> {
     let comparison = &report.comparison;
-    let mut parts = vec![Part::Headline(words::headline(report)), Part::Lines(words::sides(report))];
+    let mut parts = vec![Part::Headline(words::headline(comparison)), Part::Lines(words::sides(report))];
     let concerns: Vec<String> = comparison.concerns.iter().map(|concern| concern.text.clone()).collect();
     parts.extend((!concerns.is_empty()).then_some(Part::Notes(concerns)));
     parts.push(Part::Table("Metrics", metrics_table(&comparison.metrics, report.level)));

@@ -3,15 +3,14 @@
 use crate::commands::diff::report::DiffReport;
 use crate::render::units::{count, number, rate, time};
 use crate::sides::Side;
-use ferrum_trace_analyze::compare::{MetricComparison, OneSidedName, TwoModes, Verdict};
+use ferrum_trace_analyze::compare::{Comparison, MetricComparison, OneSidedName, TwoModes, Verdict};
 use ferrum_trace_analyze::runs::metric::MetricUnit;
 
 /// Number of names that are listed without `--verbose`.
 const NAMES: usize = 5;
 
 /// Returns the sentence that sums up the comparison.
-pub(crate) fn headline(report: &DiffReport) -> String {
-    let comparison = &report.comparison;
+pub(crate) fn headline(comparison: &Comparison) -> String {
     if comparison.is_refused() {
         return "Not comparable: see the notes".to_owned();
     }
@@ -55,6 +54,17 @@ pub(crate) fn interval(metric: &MetricComparison) -> String {
         }
         Some(_) => "too few runs".to_owned(),
         None => "-".to_owned(),
+    }
+}
+
+/// Returns the interval of the change, or the range that the instability within single runs allows.
+pub(crate) fn interval_or_range(metric: &MetricComparison) -> String {
+    match metric.instability {
+        Some(range) if range.is_finite() => {
+            let [low, high] = [range.low, range.high].map(|ratio| change_in_percent(Some(ratio)));
+            format!("within the runs {low} to {high}")
+        }
+        _ => interval(metric),
     }
 }
 

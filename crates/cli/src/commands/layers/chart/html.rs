@@ -1,7 +1,8 @@
 //! Writes a chart as a self-contained HTML page.
 
-use super::{Chart, escaped, svg};
+use super::{Chart, svg};
 use crate::render::table::Table;
+use crate::render::xml::escaped;
 use std::fmt::Write as _;
 
 const STYLE: &str = "\

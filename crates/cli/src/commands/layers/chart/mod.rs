@@ -6,7 +6,7 @@ mod svg;
 
 pub(crate) use svg::SERIES_MAX;
 
-use crate::render::table::{Table, clean, cut};
+use crate::render::table::Table;
 use crate::user_error::UserError;
 use std::path::Path;
 
@@ -71,23 +71,6 @@ impl Chart {
             ChartFormat::Html => Ok(html::page(self, table).into_bytes()),
         }
     }
-}
-
-/// Escapes a text for SVG and HTML, and cuts it to `width`.
-fn escaped(text: &str, width: usize) -> String {
-    let mut out = String::new();
-    for char in cut(&clean(text), width).chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // Not allowed in XML.
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            _ => out.push(char),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -10,8 +10,10 @@
 //!      0   500 µs   1 ms  0  50 µs          axes, each with its own scale
 //! ```
 
-use super::{Chart, Panel, escaped};
+use super::{Chart, Panel};
+use crate::render::axis::{short_time, tick_step};
 use crate::render::units::{percent, time};
+use crate::render::xml::escaped;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
@@ -193,34 +195,6 @@ fn push_axis(svg: &mut String, longest: i64, layout: &Layout, left: f64) {
     }
 }
 
-/// Returns the distance of ticks: 1, 2 or 5 times a power of ten, with enough space for their labels.
-fn tick_step(longest: i64, width: f64) -> i64 {
-    let n_ticks_max = (width / 80.0).floor().max(1.0) as i64;
-    let least = longest / n_ticks_max + i64::from(longest % n_ticks_max > 0);
-    let mut power: i64 = 1;
-    loop {
-        for factor in [1, 2, 5] {
-            let step = power.saturating_mul(factor);
-            if step >= least {
-                return step;
-            }
-        }
-        power = power.saturating_mul(10);
-    }
-}
-
-/// Formats a time without trailing zeros.
-fn short_time(ns: i64) -> String {
-    let text = time(ns);
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ if ns == 0 => "0".to_owned(),
-        _ => text,
-    }
-}
-
 fn push_bar(svg: &mut String, chart: &Chart, panel: &Panel, row: usize, layout: &Layout, left: f64, scale: f64) {
     let (sum, gap) = (panel.sum(row), if layout.has_texts() { 1.5 } else { 0.0 });
     let (top, height) = (layout.row_top(row) + gap, layout.row_height - 2.0 * gap);
@@ -246,22 +220,4 @@ fn push_bar(svg: &mut String, chart: &Chart, panel: &Panel, row: usize, layout: 
 
 fn color(series: usize) -> &'static str {
     COLORS[series.min(COLORS.len() - 1)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_round_numbers_with_space_for_labels() {
-        assert_eq!(tick_step(3_000_000, 720.0), 500_000);
-        assert_eq!(tick_step(91, 320.0), 50);
-        assert_eq!(tick_step(0, 720.0), 1);
-        assert!(tick_step(i64::MAX, 300.0) > 0);
-    }
-
-    #[test]
-    fn times_have_no_trailing_zeros() {
-        assert_eq!([0, 500, 500_000, 1_500_000].map(short_time), ["0", "500 ns", "500 µs", "1.5 ms"]);
-    }
 }
