@@ -3,6 +3,7 @@
 use crate::cache::BLOCK;
 use crate::config::Config;
 use crate::sequence::Sequence;
+use crate::slow::Slowdowns;
 use candle_core::{Device, Result, Tensor};
 use ferrum_trace::llm;
 
@@ -36,8 +37,9 @@ pub struct Member {
 
 impl Batch {
     /// Creates the batch of a step from the sequences that take part in it.
-    pub fn of(sequences: &[Sequence], config: &Config) -> Result<Self> {
+    pub fn of(sequences: &[Sequence], config: &Config, slow: &Slowdowns) -> Result<Self> {
         let _op = llm::op!("gather_inputs", Memory, sequences = sequences.len());
+        let _slow = slow.op("gather_inputs");
         let (mut tokens, mut positions, mut members, mut last_rows) = (vec![], vec![], vec![], vec![]);
         for sequence in sequences.iter().filter(|sequence| sequence.n_planned > 0) {
             let (begin, n_rows) = (sequence.n_computed, sequence.n_planned);

@@ -7,7 +7,7 @@ use crate::watch;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -29,23 +29,29 @@ impl Clients {
         Self { requests: requests.collect() }
     }
 
-    /// Sends the requests from a separate thread.
+    /// Sends the requests from a separate thread, or before it returns if none of them has to wait. The batches then
+    /// do not depend on the timing of threads.
     pub fn start(self) -> Receiver<Sequence> {
         let (sender, receiver) = channel();
-        let send = move || {
-            let mut due = watch::now();
-            for (pause, spec) in self.requests {
-                due += pause;
-                thread::sleep(due.saturating_duration_since(watch::now()));
-                if sender.send(Sequence::new(spec)).is_err() {
-                    // The engine has ended early.
-                    return;
-                }
-            }
-        };
-        // Without a thread the sender is dropped, and the receiver ends immediately.
-        let _ = thread::Builder::new().name("clients".to_owned()).spawn(send);
+        if self.requests.iter().all(|(pause, _)| pause.is_zero()) {
+            self.send(&sender);
+        } else {
+            // Without a thread the sender is dropped, and the receiver ends immediately.
+            let _ = thread::Builder::new().name("clients".to_owned()).spawn(move || self.send(&sender));
+        }
         receiver
+    }
+
+    fn send(self, sender: &Sender<Sequence>) {
+        let mut due = watch::now();
+        for (pause, spec) in self.requests {
+            due += pause;
+            thread::sleep(due.saturating_duration_since(watch::now()));
+            if sender.send(Sequence::new(spec)).is_err() {
+                // The engine has ended early.
+                return;
+            }
+        }
     }
 }
 
@@ -56,4 +62,18 @@ fn spec(id: u64, flags: &Flags, config: &Config) -> RequestSpec {
     let n_tokens_max = random.random_range(flags.tokens.div_ceil(2)..=flags.tokens);
     let prompt = (0..n_prompt).map(|_| random.random_range(0..config.vocab_size as u32)).collect();
     RequestSpec { id, prompt, n_tokens_max, seed: random.random() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn requests_without_pauses_have_all_arrived_before_the_first_step() {
+        let flags = Flags::parse_from("engine --rate=0 --requests=50".split(' '));
+        let coming = Clients::new(&flags, &Config::made(1, 16)).start();
+        let ids: Vec<u64> = coming.try_iter().map(|sequence| sequence.id()).collect();
+        assert_eq!(ids, (1..=50).collect::<Vec<_>>());
+    }
 }

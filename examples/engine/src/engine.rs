@@ -10,6 +10,7 @@ use crate::model::{Model, Room};
 use crate::sampler::sample;
 use crate::scheduler::{Limits, Scheduler};
 use crate::sequence::Sequence;
+use crate::slow::{self, Slowdowns};
 use crate::stats::Stats;
 use crate::watch;
 use anyhow::{Result, ensure};
@@ -24,6 +25,7 @@ pub struct Engine {
     blocks: Blocks,
     scheduler: Scheduler,
     stats: Stats,
+    slow: Slowdowns,
     /// Origin of all times.
     epoch: Instant,
 }
@@ -35,13 +37,16 @@ impl Engine {
             n_blocks >= needed,
             "--kv-blocks {n_blocks}: expected at least {needed}, the most that a request needs"
         );
+        slow::check_layers(&flags.slow, checkpoint.config.num_hidden_layers)?;
+        let slow = Slowdowns::outside(&flags.slow);
         let room = Room { n_blocks, n_positions: flags.context_max() };
         let limits = Limits { sequences: flags.batch, tokens: flags.step_tokens.max(flags.batch) };
         Ok(Self {
-            model: Model::load(checkpoint, room)?,
+            model: Model::load(checkpoint, room, &flags.slow)?,
             blocks: Blocks::new(n_blocks),
-            scheduler: Scheduler::new(limits),
+            scheduler: Scheduler::new(limits, slow.clone()),
             stats: Stats::default(),
+            slow,
             epoch: watch::now(),
         })
     }
@@ -74,7 +79,7 @@ impl Engine {
         let step = self.scheduler.plan(&mut self.blocks);
         {
             let _step = llm::step(step);
-            let batch = Batch::of(self.scheduler.running(), self.model.config())?;
+            let batch = Batch::of(self.scheduler.running(), self.model.config(), &self.slow)?;
             let scores = self.model.forward(&batch)?;
             self.choose(&scores);
         }
@@ -107,6 +112,7 @@ impl Engine {
     /// Samples a token for each sequence that needs one.
     fn choose(&mut self, scores: &[Vec<f32>]) {
         let _op = llm::op!("sample", Sampling, batch = scores.len());
+        let _slow = self.slow.op("sample");
         let mut scores = scores.iter();
         for sequence in self.scheduler.running() {
             let token = if sequence.gives_token() { scores.next() } else { None };
@@ -121,7 +127,7 @@ impl Engine {
 
     /// Removes finished sequences.
     fn retire(&mut self) {
-        let Self { model, blocks, scheduler, stats, epoch } = self;
+        let Self { model, blocks, scheduler, stats, epoch, .. } = self;
         let why = |sequence: &Sequence| sequence.is_done(|token| model.config().is_stop(token));
         for mut sequence in scheduler.running().extract_if(.., |sequence| why(sequence).is_some()) {
             blocks.release(&mut sequence.table);

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::cache::BLOCK;
+use crate::slow::Slowdown;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ pub struct Flags {
     /// Number of requests.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = from_one())]
     pub requests: usize,
-    /// Average number of requests per second; 0: all at once.
+    /// Average number of requests per second; 0: all at once, before the first step, so that all runs have the same
+    /// steps.
     #[arg(long, value_name = "N", default_value_t = 8.0, value_parser = rate)]
     pub rate: f64,
     /// Maximum length of a prompt; each request has at least half of it.
@@ -54,6 +56,11 @@ pub struct Flags {
     /// Width of a random model, a multiple of 16.
     #[arg(long, value_name = "N", default_value_t = 384, value_parser = width)]
     pub width: usize,
+    /// Makes an operation take FACTOR times as long, by waiting busily inside it: OP=FACTOR, or OP@LAYER=FACTOR for one
+    /// layer. OP is its name in the trace, such as attention; FACTOR is at least 1. May be repeated; of several for the
+    /// same operation, the last applies.
+    #[arg(long, value_name = "OP=FACTOR")]
+    pub slow: Vec<Slowdown>,
     /// Path for the engine's own statistics, as JSON.
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,
@@ -99,6 +106,12 @@ mod tests {
     }
 
     #[test]
+    fn several_operations_can_be_slowed_down() {
+        let flags = Flags::parse_from(["engine", "--slow", "rope=2", "--slow=attention@1=1.5"]);
+        assert_eq!(flags.slow, ["rope=2", "attention@1=1.5"].map(|text| text.parse().unwrap()));
+    }
+
+    #[test]
     fn an_invalid_flag_is_named() {
         let cases = [
             ("--width 40", "a multiple of 16"),
@@ -106,6 +119,7 @@ mod tests {
             ("--rate=nan", "at least 0"),
             ("--tokens 0", "1..=1000000"),
             ("--weights a --layers 3", "--layers"),
+            ("--slow rope", "OP@LAYER=FACTOR"),
         ];
         for (words, wrong) in cases {
             let parsed = Flags::try_parse_from(["engine"].into_iter().chain(words.split(' ')));

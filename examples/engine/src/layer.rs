@@ -6,6 +6,7 @@ use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::linear::Linear;
 use crate::rope::Angles;
+use crate::slow::Slowdowns;
 use candle_core::{D, Result, Tensor};
 use candle_nn::ops::{rms_norm, silu, softmax_last_dim};
 use ferrum_trace::llm;
@@ -21,10 +22,11 @@ pub struct Layer {
     gate_up: Linear,
     down: Linear,
     cache: LayerCache,
+    slow: Slowdowns,
 }
 
 impl Layer {
-    pub fn load(n: usize, checkpoint: &mut Checkpoint, cache: LayerCache) -> anyhow::Result<Self> {
+    pub fn load(n: usize, checkpoint: &mut Checkpoint, cache: LayerCache, slow: Slowdowns) -> anyhow::Result<Self> {
         let mut take = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| format!("model.layers.{n}.{name}")).collect();
             checkpoint.take(&names.iter().map(String::as_str).collect::<Vec<_>>())
@@ -35,7 +37,8 @@ impl Layer {
         let mlp_norm = take(&["post_attention_layernorm"])?;
         let gate_up = Linear::new(take(&["mlp.gate_proj", "mlp.up_proj"])?);
         let down = Linear::new(take(&["mlp.down_proj"])?);
-        Ok(Self { config: checkpoint.config.clone(), attention_norm, qkv, output, mlp_norm, gate_up, down, cache })
+        let config = checkpoint.config.clone();
+        Ok(Self { config, attention_norm, qkv, output, mlp_norm, gate_up, down, cache, slow })
     }
 
     /// The output of the layer for each row.
@@ -49,23 +52,27 @@ impl Layer {
         let (queries, keys, values) = self.project(&normed)?;
         let (queries, keys) = {
             let _op = llm::op!("rope", Rope);
+            let _slow = self.slow.op("rope");
             let config = &self.config;
             (angles.turn(&queries, config.num_attention_heads)?, angles.turn(&keys, config.kv_heads())?)
         };
         self.remember(batch, &keys, &values)?;
         let attended = self.attend_all(batch, &queries)?;
         let _op = llm::op!("o_proj", Gemm, m = batch.n_rows);
+        let _slow = self.slow.op("o_proj");
         self.output.rows(&attended)
     }
 
     fn norm(&self, hidden: &Tensor, gains: &Tensor) -> Result<Tensor> {
         let _op = llm::op!("rms_norm", Norm);
+        let _slow = self.slow.op("rms_norm");
         rms_norm(hidden, gains, self.config.rms_norm_eps as f32)
     }
 
     /// Queries, keys and values.
     fn project(&self, normed: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
         let _op = llm::op!("qkv_proj", Gemm, m = normed.dim(0).unwrap_or(0));
+        let _slow = self.slow.op("qkv_proj");
         let (queries, keys) = (self.config.query_width(), self.config.kv_width());
         let qkv = self.qkv.columns(normed)?;
         let part = |begin, width| qkv.narrow(0, begin, width)?.t()?.contiguous();
@@ -74,6 +81,7 @@ impl Layer {
 
     fn remember(&self, batch: &Batch, keys: &Tensor, values: &Tensor) -> Result<()> {
         let _op = llm::op!("kv_write", KvCache, tokens = batch.n_rows);
+        let _slow = self.slow.op("kv_write");
         for Member { first_row, n_rows, begin, table, .. } in &batch.members {
             let (keys, values) = (keys.narrow(0, *first_row, *n_rows)?, values.narrow(0, *first_row, *n_rows)?);
             self.cache.write(table, *begin, &keys, &values)?;
@@ -83,6 +91,7 @@ impl Layer {
 
     fn attend_all(&self, batch: &Batch, queries: &Tensor) -> Result<Tensor> {
         let _op = llm::op!("attention", Attention, sequences = batch.members.len(), context = batch.n_context);
+        let _slow = self.slow.op("attention");
         let attended = batch.members.iter().map(|member| self.attend(member, queries)).collect::<Result<Vec<_>>>()?;
         Tensor::cat(&attended, 0)
     }
@@ -109,14 +118,17 @@ impl Layer {
         let n_rows = normed.dim(0)?;
         let gate_up = {
             let _op = llm::op!("gate_up_proj", Gemm, m = n_rows);
+            let _slow = self.slow.op("gate_up_proj");
             self.gate_up.columns(&normed)?
         };
         let active = {
             let _op = llm::op!("silu_mul", Act);
+            let _slow = self.slow.op("silu_mul");
             let halves = gate_up.chunk(2, 0)?;
             (silu(&halves[0])? * &halves[1])?
         };
         let _op = llm::op!("down_proj", Gemm, m = n_rows);
+        let _slow = self.slow.op("down_proj");
         self.down.rows(&active.transpose(D::Minus1, D::Minus2)?)
     }
 }

@@ -22,6 +22,7 @@ pub mod rope;
 pub mod sampler;
 pub mod scheduler;
 pub mod sequence;
+pub mod slow;
 pub mod stats;
 pub mod table;
 pub mod watch;

@@ -24,6 +24,9 @@ fn main() -> ExitCode {
 }
 
 fn run(flags: &Flags) -> Result<()> {
+    // candle computes in a pool of threads. If this thread is one of them, small operations are not handed over to
+    // another one, which takes longer than the operation.
+    rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
     let recording = Recording::begin(flags.off)?;
     ferrum_trace::set_thread_name("engine");
     let engine = Engine::load(checkpoint::open(flags)?, flags)?;

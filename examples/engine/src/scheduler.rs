@@ -2,6 +2,7 @@
 
 use crate::cache::Blocks;
 use crate::sequence::Sequence;
+use crate::slow::Slowdowns;
 use ferrum_trace::instant;
 use ferrum_trace::llm::{self, Phase, Step};
 use std::collections::VecDeque;
@@ -21,11 +22,12 @@ pub struct Scheduler {
     /// In order of their start, which is also their priority for cache blocks.
     running: Vec<Sequence>,
     n_preempted: usize,
+    slow: Slowdowns,
 }
 
 impl Scheduler {
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, waiting: VecDeque::new(), running: Vec::new(), n_preempted: 0 }
+    pub fn new(limits: Limits, slow: Slowdowns) -> Self {
+        Self { limits, waiting: VecDeque::new(), running: Vec::new(), n_preempted: 0, slow }
     }
 
     pub fn add(&mut self, sequence: Sequence) {
@@ -48,6 +50,7 @@ impl Scheduler {
     /// waiting requests.
     pub fn plan(&mut self, blocks: &mut Blocks) -> Step {
         let _op = llm::op!("schedule", Scheduler, running = self.running.len(), waiting = self.waiting.len());
+        let _slow = self.slow.op("schedule");
         let mut n_left = self.limits.tokens;
         let n_preempted = self.n_preempted;
         let mut n = 0;

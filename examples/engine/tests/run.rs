@@ -8,6 +8,7 @@ use ferrum_trace_analyze::{
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_testkit::process::{Finished, run};
 use ferrum_trace_testkit::trace_file::{Event, TraceFile};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -39,8 +40,13 @@ fn stats_in(folder: &Path) -> Stats {
 
 /// A run that wrote `trace.json` into the folder.
 fn recorded() -> (TempDir, Finished, Stats, TraceFile) {
+    recorded_with(&[])
+}
+
+/// The same with more flags.
+fn recorded_with(flags: &[&str]) -> (TempDir, Finished, Stats, TraceFile) {
     let folder = tempdir().unwrap();
-    let finished = run(&mut small(folder.path())).expect_success();
+    let finished = run(small(folder.path()).args(flags)).expect_success();
     let trace = TraceFile::read(&folder.path().join("trace.json"));
     let stats = stats_in(folder.path());
     (folder, finished, stats, trace)
@@ -110,7 +116,8 @@ fn the_trace_has_everything_that_the_engine_did() {
 
 #[test]
 fn every_request_is_in_the_trace_from_arrival_to_last_token() {
-    let (_folder, _, stats, trace) = recorded();
+    // Preemptions must not depend on the speed of the machine.
+    let (_folder, _, stats, trace) = recorded_with(&["--rate=0"]);
     assert!(stats.preemptions > 0, "{stats:?}");
     assert_eq!((stats.requests.len(), trace.count("first token")), (6, 6));
     for request in &stats.requests {
@@ -169,7 +176,7 @@ fn agree(traced: Option<i64>, expected: Option<u64>) {
 
 #[test]
 fn the_counters_end_with_an_empty_cache_and_all_tokens() {
-    let (_folder, _, stats, trace) = recorded();
+    let (_folder, _, stats, trace) = recorded_with(&["--rate=0"]);
     let cache: Vec<_> = trace.named("kv_cache").map(|event| (event.number("used"), event.number("free"))).collect();
     assert_eq!(cache.len(), stats.steps.all() + 1);
     assert!(cache.iter().all(|(used, free)| used + free == 8), "{cache:?}");
@@ -192,6 +199,60 @@ fn without_recording_there_is_no_file_and_tokens_are_the_same() {
     run(small(folder.path()).env("FERRUM_TRACE_OUT", "off")).expect_success();
     assert_eq!(tokens(&stats_in(folder.path())), tokens(&on));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The phase and the sizes of each step.
+fn shapes_of_steps(trace: &TraceFile) -> Vec<(String, [u64; 4])> {
+    let shape = |step: &Event| {
+        let sizes = ["batch", "prefill_tokens", "decode_tokens", "context_tokens"].map(|key| step.number(key));
+        (step.text("phase"), sizes)
+    };
+    trace.recorded().filter(|event| event.category == "step").map(shape).collect()
+}
+
+#[test]
+fn all_runs_have_the_same_steps_if_all_requests_arrive_at_once() {
+    let steps = |flags: &[&str]| {
+        let (.., trace) = recorded_with(flags);
+        shapes_of_steps(&trace)
+    };
+    let first = steps(&["--rate=0"]);
+    assert_eq!(first, steps(&["--rate=0"]));
+    assert_eq!(first, steps(&["--rate=0", "--slow=schedule=20", "--slow=sample=3"]));
+    assert_ne!(first, steps(&["--rate=0", "--seed=1"]));
+}
+
+/// The median duration of an operation in each layer, in nanoseconds.
+fn median_by_layer(trace: &TraceFile, name: &str) -> [u64; LAYERS] {
+    let durations: Vec<u64> = trace.named(name).map(|event| event.end_ns - event.start_ns).collect();
+    std::array::from_fn(|layer| {
+        let mut of_layer: Vec<u64> = durations.iter().skip(layer).step_by(LAYERS).copied().collect();
+        of_layer.sort_unstable();
+        of_layer[of_layer.len() / 2]
+    })
+}
+
+/// Elapsed time is the subject here. Medians and a large factor leave room for a busy machine.
+#[test]
+fn a_slowed_operation_takes_longer_in_the_selected_layer_and_gives_the_same_tokens() {
+    let (_folder, _, plain, _) = recorded();
+    let (_folder, _, slow, trace) = recorded_with(&["--slow=rope@1=50"]);
+    assert_eq!(tokens(&slow), tokens(&plain));
+    let [first, slowed] = median_by_layer(&trace, "rope");
+    assert!(slowed > 10 * first, "{slowed} after {first}");
+}
+
+#[test]
+fn every_operation_that_computes_can_be_slowed_down() {
+    let (folder, _, _, trace) = recorded();
+    let unknown = run(small(folder.path()).arg("--slow=softmax=2")).expect_code(2);
+    let names = unknown.stderr.split_once("an operation (").and_then(|(_, rest)| rest.split_once(')'));
+    let listed: BTreeSet<&str> = names.expect("a list of names").0.split(", ").collect();
+    let is_op = |event: &&Event| event.phase == 'X' && !["step", "layer", "load"].contains(&event.category.as_str());
+    let mut found: BTreeSet<&str> = trace.recorded().filter(is_op).map(|event| event.name.as_str()).collect();
+    // A wait is not work, and a run without one does not have it.
+    found.remove("wait_for_requests");
+    assert_eq!(found, listed);
 }
 
 #[test]
@@ -245,5 +306,7 @@ fn help_is_printed_on_request_and_for_invalid_flags() {
     assert!(needed.stderr.contains("'--token'") && needed.stderr.contains("Usage: engine"), "{needed}");
     let small_cache = run(small(folder.path()).arg("--off").args(["--kv-blocks", "2"])).expect_code(2);
     assert!(small_cache.stderr.contains("--kv-blocks"), "{small_cache}");
+    let no_layer = run(small(folder.path()).args(["--off", "--slow=rope@2=2"])).expect_code(2);
+    assert!(no_layer.stderr.contains("--slow rope@2: expected a layer below 2"), "{no_layer}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
