@@ -71,10 +71,11 @@ pub fn measure(
     let names_device = !info.devices.is_empty();
     let step_options = StepsOptions { phases: options.phases.clone(), names_device, ..StepsOptions::default() };
     let found = find(trace);
-    let measured = match found.steps.is_empty() {
+    let has_steps = !found.steps.is_empty();
+    let measured = match has_steps {
         // Finding the launches of kernels takes time, and is of no use without steps.
-        true => Measured::default(),
-        false => Measured::with(found, trace, nesting, selected, &step_options),
+        false => Measured::default(),
+        true => Measured::with(found, trace, nesting, selected, &step_options),
     };
     let origins = Origins::of(trace, nesting);
     let mut run = Run {
@@ -85,9 +86,9 @@ pub fn measure(
         ..Run::default()
     };
     add_request_figures(trace, nesting, names_device, &mut run.figures);
-    let unit = if measured.steps.is_empty() { Unit::Trace } else { Unit::Step };
+    let unit = if has_steps { Unit::Step } else { Unit::Trace };
     let mut stacks = options.stacks.then(|| StackCollector::new(trace, nesting, &origins, unit));
-    let profile = if measured.steps.is_empty() {
+    let profile = if !has_steps {
         run.figures.insert(metric::SPAN.to_owned(), trace.census.span() as f64);
         run.figures.insert(metric::BUSY.to_owned(), nesting.total_self() as f64);
         stacks.iter_mut().for_each(|stacks| stacks.add_whole_trace(selected));

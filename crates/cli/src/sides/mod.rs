@@ -2,10 +2,10 @@
 
 #[cfg(unix)]
 mod baseline_file;
-#[cfg(unix)]
 mod figures;
 #[cfg(unix)]
 mod machine;
+mod metric_name;
 mod side;
 #[cfg(unix)]
 mod spec;
@@ -16,10 +16,10 @@ mod traces;
 pub(crate) use baseline_file::{
     BaselineFile, Build, Conditions, Settings, path_of_name, recording_variables, stored_baselines,
 };
-#[cfg(unix)]
 pub(crate) use figures::figures;
 #[cfg(unix)]
 pub(crate) use machine::Machine;
+pub(crate) use metric_name::{check_presence, default_metrics, lacking, parse_metric};
 pub(crate) use side::{Measuring, Side};
 #[cfg(unix)]
 pub(crate) use spec::SideSpec;

@@ -28,6 +28,11 @@ impl Side {
         SideRuns { runs: &self.runs, profile: &self.profile }
     }
 
+    /// Returns the names of its traces.
+    pub(crate) fn trace_names(&self) -> impl Iterator<Item = &String> {
+        self.runs.iter().flat_map(|run| &run.names)
+    }
+
     /// Adds the runs of another side.
     pub(crate) fn append(&mut self, other: Self) {
         self.runs.extend(other.runs);

@@ -59,6 +59,7 @@ fn the_long_help_lists_every_json_field_and_every_exit_code() {
         "layers --json --layer-from tid whole.json",
         "steps --json whole.json",
         "requests --json whole.json",
+        "diff --json whole.json whole.json",
         "diff --json --engines whole.json whole.json",
         "gate --json --new whole.json --limit span<1s",
         "baseline save main --json --from whole.json",

@@ -17,6 +17,8 @@ mod check;
 mod convert;
 /// Damaged spools, and files that are not spools.
 mod damage;
+/// `diff`.
+mod diff;
 /// `diff --engines`.
 mod diff_engines;
 /// `gate` and `baseline`.

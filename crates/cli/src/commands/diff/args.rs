@@ -1,6 +1,7 @@
 //! The flags of `diff`.
 
 use crate::flags::{SelectionArgs, parse_share};
+use crate::sides::parse_metric;
 use clap::ValueHint;
 use ferrum_trace_analyze::compare::CompareOptions;
 use std::path::PathBuf;
@@ -109,7 +110,7 @@ pub(crate) struct DiffArgs {
     pub(crate) with: Vec<PathBuf>,
 
     /// Compare these metrics instead of the headline metrics, e.g. `step.decode,ttft.p99`
-    #[arg(long = "metric", value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long = "metric", value_name = "NAME,...", value_delimiter = ',', value_parser = parse_metric)]
     pub(crate) metrics: Vec<String>,
 
     /// Call sides the same if they differ by less than this

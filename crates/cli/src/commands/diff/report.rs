@@ -34,11 +34,14 @@ impl DiffReport {
             selection: args.selection.selection(),
             messages: args.messages(),
         };
-        let [base, new] = [measuring.side(base)?, measuring.side(new)?];
+        let [mut base, new] = [measuring.side(base)?, measuring.side(new)?];
+        if base.trace_names().eq(new.trace_names()) {
+            base.notes.push("both sides are the same trace".to_owned());
+        }
         let comparison = compare(base.as_runs(), new.as_runs(), &args.options());
         if comparison.metrics.is_empty() {
-            let names = args.metrics.join(", ");
-            return Err(UserError::new("diff", format!("expected metrics to compare, found none{names}")));
+            let what = "expected steps, requests or slices that the flags select, found none on both sides";
+            return Err(UserError::new("diff", what));
         }
         Ok(Self { base, new, comparison, level: args.level, top: args.top, verbose: args.verbose })
     }

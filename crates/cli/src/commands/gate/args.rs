@@ -3,8 +3,8 @@
 use super::budget::{Budget, parse_budget};
 use super::decision::Rules;
 use super::limit::{Limit, parse_limit};
-use super::metric_name::parse_metric;
 use crate::render::messages::Messages;
+use crate::sides::parse_metric;
 use clap::ValueHint;
 use ferrum_trace_analyze::runs::metric::full_name;
 use std::num::NonZeroUsize;

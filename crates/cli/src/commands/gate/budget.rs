@@ -1,7 +1,7 @@
 //! Budgets: the share by which a metric may get worse.
 
-use super::metric_name::parse_metric;
 use crate::flags::parse_share;
+use crate::sides::parse_metric;
 use crate::user_error::UserError;
 use ferrum_trace_analyze::runs::metric::{MetricUnit, full_name};
 

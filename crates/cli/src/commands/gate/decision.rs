@@ -1,8 +1,8 @@
 //! Decides whether the metrics that gate are within their budgets.
 
 use super::budget::{Budget, budget_of, check_budgets, limit_ratio};
-use super::metric_name::{check_presence, default_metrics};
 use crate::sides::Side;
+use crate::sides::{check_presence, default_metrics};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::compare::{
     CompareOptions, Comparison, MetricComparison, RatioInterval, compare, log_figures,

@@ -1,8 +1,8 @@
 //! Absolute limits of the new side.
 
-use super::metric_name::{lacking, parse_metric};
 use crate::flags::selection::parse_time;
 use crate::sides::figures;
+use crate::sides::{lacking, parse_metric};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::runs::Run;
 use ferrum_trace_analyze::runs::metric::{self, MetricUnit};

@@ -7,7 +7,6 @@ mod inputs;
 mod json;
 mod junit;
 mod limit;
-mod metric_name;
 mod outputs;
 mod report;
 mod run;

@@ -1,6 +1,6 @@
 //! Names of metrics on the command line.
 
-use crate::sides::figures;
+use super::figures::figures;
 use crate::user_error::UserError;
 use ferrum_trace_analyze::compare::log_figures;
 use ferrum_trace_analyze::runs::Run;
@@ -14,7 +14,7 @@ const DEFAULTS: [&str; 3] = [STEP, TTFT, TPOT];
 const PLAIN: [&str; 4] = [metric::TOKENS_PER_S, metric::PROMPT_TOKENS_PER_S, SPAN, BUSY];
 
 /// Parses the name of a metric.
-pub(super) fn parse_metric(text: &str) -> Result<String, String> {
+pub(crate) fn parse_metric(text: &str) -> Result<String, String> {
     let name = text.trim();
     if is_known(name) {
         return Ok(name.to_owned());
@@ -45,14 +45,14 @@ fn is_known(name: &str) -> bool {
 }
 
 /// Returns the metrics that gate by default.
-pub(super) fn default_metrics(base: &[Run], new: &[Run]) -> Vec<String> {
+pub(crate) fn default_metrics(base: &[Run], new: &[Run]) -> Vec<String> {
     let is_common = |name: &&str| !figures(name, base).is_empty() && !figures(name, new).is_empty();
     let others = DEFAULTS.into_iter().skip(1).filter(is_common);
     DEFAULTS.into_iter().take(1).chain(others).map(str::to_owned).collect()
 }
 
 /// Checks that both sides have each metric.
-pub(super) fn check_presence(names: &[String], base: &[Run], new: &[Run]) -> Result<(), UserError> {
+pub(crate) fn check_presence(names: &[String], base: &[Run], new: &[Run]) -> Result<(), UserError> {
     for name in names {
         for (label, runs) in [("base", base), ("new", new)] {
             if figures(name, runs).is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn check_presence(names: &[String], base: &[Run], new: &[Run]) -> Res
 }
 
 /// Returns the error about a metric that no run of a side has.
-pub(super) fn lacking(name: &str, label: &str, runs: &[Run]) -> UserError {
+pub(crate) fn lacking(name: &str, label: &str, runs: &[Run]) -> UserError {
     let has_steps = runs.iter().any(|run| run.n_steps() > 0);
     let error =
         UserError::new(format!("`{name}`"), format!("the runs of {label} lack it: {}", reason(name, has_steps)));
