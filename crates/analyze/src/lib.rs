@@ -45,7 +45,7 @@ pub use figures::instants::{InstantRow, instants};
 pub use figures::keys::{GroupBy, Key, LabelSets};
 pub use figures::labels::{Label, Labels};
 pub use figures::layer_search::{LAYER_ARG, LayerSource};
-pub use figures::layers::{Cell, Layers, LayersOptions, PhaseLayers, layers};
+pub use figures::layers::{Cell, LayerColumns, Layers, LayersOptions, PhaseLayers, layers};
 pub use figures::percentile::Distribution;
 pub use figures::summary::{Rest, Row, SortBy, Summary, SummaryOptions, summarize, summarize_labeled};
 pub use opener::Opener;

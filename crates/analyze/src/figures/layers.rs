@@ -1,51 +1,67 @@
-//! Time by layer of a model and category.
+//! Time by layer of a model and category, name or argument.
 
 use super::layer_search::{LayerSource, NONE, find_layers};
+use crate::structure::arg_filter::arg_column;
 use crate::structure::glob::Glob;
 use crate::structure::nesting::Nesting;
 use crate::structure::select::{Enclosing, Selected};
-use ferrum_trace_model::{StringId, Trace};
+use ferrum_trace_model::{ArgColumn, StringId, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::hash::Hash;
 
+/// Property of slices by which the time of a layer is split.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LayerColumns {
+    /// Their categories.
+    #[default]
+    Category,
+    /// Their names.
+    Name,
+    /// The values of this argument, which must be loaded.
+    Arg(String),
+}
+
 /// Options of [`layers`].
 #[derive(Clone, Debug, Default)]
 pub struct LayersOptions {
+    /// The columns.
+    pub columns: LayerColumns,
     /// The source of the layers.
     pub source: LayerSource,
     /// Phases to separate: patterns for the name of an enclosing slice. Empty for the whole trace.
     pub phases: Vec<Glob>,
 }
 
-/// Time by layer and category.
+/// Time by layer and column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// The source that was used; never [`LayerSource::Auto`].
     pub source: LayerSource,
     /// The numbers of the layers, ascending: the rows.
     pub layers: Vec<u32>,
-    /// The categories of slices, the one with the most self time in layers first: the columns.
-    pub categories: Vec<StringId>,
+    /// The categories, names or values of slices, the one with the most self time in layers first: the columns. Slices
+    /// without the argument are in the column `None`.
+    pub columns: Vec<Option<StringId>>,
     /// One table per phase.
     pub phases: Vec<PhaseLayers>,
 }
 
-/// Time by layer and category, in one phase.
+/// Time by layer and column, in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseLayers {
     /// The pattern of the phase; `None` is all of the trace.
     pub phase: Option<String>,
     /// Number of slices that match the pattern, which is how often the phase occurred. Zero if there is no pattern.
     pub n_enclosing: usize,
-    /// Slices that belong to no layer, one cell per category.
+    /// Slices that belong to no layer, one cell per column.
     pub without_layer: Vec<Cell>,
     /// The cells that are not empty, by row and column. Most cells are empty, so a full table would be large.
     cells: HashMap<(u32, u32), Cell>,
 }
 
 impl PhaseLayers {
-    /// Returns the cell of a row and a column, by their indices in [`Layers::layers`] and [`Layers::categories`].
+    /// Returns the cell of a row and a column, by their indices in [`Layers::layers`] and [`Layers::columns`].
     pub fn cell(&self, row: usize, column: usize) -> Cell {
         self.cells.get(&(row as u32, column as u32)).copied().unwrap_or_default()
     }
@@ -78,7 +94,7 @@ impl Cell {
 impl Layers {
     /// Returns the sum of a row.
     pub fn row_sum(&self, phase: &PhaseLayers, row: usize) -> Cell {
-        sum((0..self.categories.len()).map(|column| phase.cell(row, column)))
+        sum((0..self.columns.len()).map(|column| phase.cell(row, column)))
     }
 
     /// Returns the sum of a column, without slices that belong to no layer.
@@ -94,20 +110,21 @@ fn sum(cells: impl Iterator<Item = Cell>) -> Cell {
     })
 }
 
-/// Sums the selected slices of a trace by layer and category.
+/// Sums the selected slices of a trace by layer and column.
 pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &LayersOptions) -> Layers {
     let (source, layer_of) = find_layers(trace, nesting, options.source);
     let mut layers: Vec<u32> = selected.iter().map(|slice| layer_of[slice]).filter(|&layer| layer != NONE).collect();
     layers.sort_unstable();
     layers.dedup();
-    let categories = categories(trace, nesting, selected, &layer_of);
-    let table =
-        Table { trace, nesting, selected, layer_of: &layer_of, rows: places(&layers), columns: places(&categories) };
+    let property = Property::of(trace, &options.columns);
+    let columns = columns(nesting, selected, &layer_of, &property);
+    let (rows, places) = (places(&layers), places(&columns));
+    let table = Table { nesting, selected, layer_of: &layer_of, property, rows, columns: places };
     let phases = match &options.phases[..] {
         [] => vec![table.fill(None)],
         phases => phases.iter().map(|phase| table.fill(Some(phase))).collect(),
     };
-    Layers { source, layers, categories, phases }
+    Layers { source, layers, columns, phases }
 }
 
 /// Returns the index of each element.
@@ -115,47 +132,75 @@ fn places<T: Copy + Eq + Hash>(list: &[T]) -> HashMap<T, u32> {
     list.iter().zip(0..).map(|(&element, place)| (element, place)).collect()
 }
 
-/// Returns the categories of selected slices, the one with the most self time in layers first.
-fn categories(trace: &Trace, nesting: &Nesting, selected: &Selected, layer_of: &[u32]) -> Vec<StringId> {
-    let mut in_layers: HashMap<StringId, i64> = HashMap::new();
+/// The property of slices that the columns are made of.
+struct Property<'a> {
+    trace: &'a Trace,
+    columns: &'a LayerColumns,
+    arg: Option<&'a ArgColumn>,
+}
+
+impl<'a> Property<'a> {
+    fn of(trace: &'a Trace, columns: &'a LayerColumns) -> Self {
+        let arg = match columns {
+            LayerColumns::Arg(name) => arg_column(trace, name),
+            LayerColumns::Category | LayerColumns::Name => None,
+        };
+        Self { trace, columns, arg }
+    }
+
+    fn get(&self, slice: usize) -> Option<StringId> {
+        let slices = &self.trace.slices;
+        match self.columns {
+            LayerColumns::Category => Some(slices.category[slice]),
+            LayerColumns::Name => Some(slices.name[slice]),
+            LayerColumns::Arg(_) => self.arg?.of(slices.order[slice]),
+        }
+    }
+}
+
+/// Returns the columns of selected slices, the one with the most self time in layers first.
+fn columns(nesting: &Nesting, selected: &Selected, layer_of: &[u32], property: &Property<'_>) -> Vec<Option<StringId>> {
+    let mut in_layers: HashMap<Option<StringId>, i64> = HashMap::new();
     for slice in selected.iter() {
-        let sum = in_layers.entry(trace.slices.category[slice]).or_default();
+        let sum = in_layers.entry(property.get(slice)).or_default();
         if layer_of[slice] != NONE {
             *sum = sum.saturating_add(nesting.self_time[slice]);
         }
     }
-    let mut categories: Vec<StringId> = in_layers.keys().copied().collect();
-    categories.sort_by_key(|category| (Reverse(in_layers[category]), trace.strings.get(*category)));
-    categories
+    let mut columns: Vec<Option<StringId>> = in_layers.keys().copied().collect();
+    let text = |column: Option<StringId>| column.map(|column| property.trace.strings.get(column));
+    columns.sort_by_key(|&column| (Reverse(in_layers[&column]), column.is_none(), text(column)));
+    columns
 }
 
 /// Inputs for the table of a phase.
 struct Table<'a> {
-    trace: &'a Trace,
     nesting: &'a Nesting,
     selected: &'a Selected,
     layer_of: &'a [u32],
+    property: Property<'a>,
     rows: HashMap<u32, u32>,
-    columns: HashMap<StringId, u32>,
+    columns: HashMap<Option<StringId>, u32>,
 }
 
 impl Table<'_> {
     fn fill(&self, phase: Option<&Glob>) -> PhaseLayers {
-        let enclosing = phase.map(|phase| Enclosing::new(self.trace, std::slice::from_ref(phase)));
+        let trace = self.property.trace;
+        let enclosing = phase.map(|phase| Enclosing::new(trace, std::slice::from_ref(phase)));
         let mut filled = PhaseLayers {
             phase: phase.map(|phase| phase.as_str().to_owned()),
             n_enclosing: enclosing.as_ref().map_or(0, Enclosing::len),
             without_layer: vec![Cell::default(); self.columns.len()],
             cells: HashMap::new(),
         };
-        let is_in = |slice| enclosing.as_ref().is_none_or(|enclosing| enclosing.holds(self.trace, slice));
+        let is_in = |slice| enclosing.as_ref().is_none_or(|enclosing| enclosing.holds(trace, slice));
         for slice in self.selected.iter().filter(|&slice| is_in(slice)) {
-            let column = self.columns[&self.trace.slices.category[slice]];
+            let column = self.columns[&self.property.get(slice)];
             let cell = match self.rows.get(&self.layer_of[slice]) {
                 Some(&row) => filled.cells.entry((row, column)).or_default(),
                 None => &mut filled.without_layer[column as usize],
             };
-            let (self_time, total) = (self.nesting.self_time[slice], self.trace.slices.duration[slice]);
+            let (self_time, total) = (self.nesting.self_time[slice], trace.slices.duration[slice]);
             cell.add(Cell { count: 1, self_time, total });
         }
         filled
@@ -167,11 +212,10 @@ mod tests {
     use super::*;
     use crate::figures::layer_search::LAYER_ARG;
     use crate::test_traces;
-    use ferrum_trace_model::ArgColumn;
 
     fn found(trace: &Trace, source: LayerSource, phases: &[&str]) -> Layers {
         let phases = phases.iter().map(|&phase| Glob::new(phase)).collect();
-        let options = LayersOptions { source, phases };
+        let options = LayersOptions { source, phases, ..LayersOptions::default() };
         layers(trace, &Nesting::of(trace), &Selected::all(trace), &options)
     }
 
@@ -180,7 +224,7 @@ mod tests {
     }
 
     fn category_names(trace: &Trace, layers: &Layers) -> Vec<String> {
-        layers.categories.iter().map(|&category| trace.strings.get(category).to_owned()).collect()
+        layers.columns.iter().map(|&column| trace.strings.get(column.unwrap()).to_owned()).collect()
     }
 
     fn two_layers() -> Trace {
@@ -250,6 +294,29 @@ mod tests {
         }
         let threads = slices(["25738", "25745", "main"]);
         assert_eq!(found(&threads, LayerSource::Tid, &[]).layers, [25738, 25745]);
+    }
+
+    #[test]
+    fn columns_are_categories_names_or_values_of_an_argument() {
+        let mut trace = two_layers();
+        let value = trace.strings.intern("64");
+        trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![2, 5], value: vec![value; 2] });
+        let found = |columns: LayerColumns| {
+            let options = LayersOptions { columns, ..LayersOptions::default() };
+            let layers = layers(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
+            let text = |column: &Option<StringId>| column.map_or("-", |column| trace.strings.get(column));
+            let columns: Vec<&str> = layers.columns.iter().map(text).collect();
+            let all = &layers.phases[0];
+            let rows: Vec<Cell> = (0..layers.layers.len()).map(|row| layers.row_sum(all, row)).collect();
+            (columns.join(" "), all.cell(0, 1), (rows, sum(all.without_layer.iter().copied())))
+        };
+        let by_category = found(LayerColumns::Category);
+        let by_name = found(LayerColumns::Name);
+        assert_eq!((by_name.0.as_str(), by_name.1), ("layers.0 qkv layers.1 argmax decode 1 prefill", cell(1, 18, 18)));
+        let by_arg = found(LayerColumns::Arg("m".to_owned()));
+        assert_eq!((by_arg.0.as_str(), by_arg.1), ("- 64", cell(1, 18, 18)));
+        assert_eq!(found(LayerColumns::Arg("not loaded".to_owned())).0, "-");
+        assert!(by_name.2 == by_category.2 && by_arg.2 == by_category.2, "sums depend on the columns");
     }
 
     #[test]

@@ -7,9 +7,10 @@ use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
 
 /// A key to group by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum By {
     Name,
+    #[default]
     Cat,
     Track,
     Process,

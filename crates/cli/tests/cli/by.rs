@@ -98,3 +98,44 @@ fn a_key_that_nothing_has_is_reported() {
     let run = scene.run("--by color t.json").expect_code(2);
     assert!(run.stderr.contains("parent, arg:NAME]"), "{}", run.stderr);
 }
+
+#[test]
+fn the_time_of_layers_is_split_by_name_or_argument() {
+    let scene = Scene::with("t.json", TRACE);
+    let by_name = "\
+t.json: self time of 2 layers by name, from the argument `layer`
+
+layer       all     layer        up  cudaLaunchKernel    decode    kernel      load   prefill
+    2  60.00 µs  25.00 µs  35.00 µs                 -         -         -         -         -
+   10  40.00 µs  30.00 µs         -          10.00 µs         -         -         -         -
+  all  100.0 µs  55.00 µs  35.00 µs          10.00 µs         -         -         -         -
+ none  60.00 µs         -         -                 -  10.00 µs  10.00 µs  30.00 µs  10.00 µs
+";
+    scene.run("layers --by name t.json").expect(0, by_name, "");
+    let sums = |flags: &str| {
+        let run = scene.run(&format!("layers {flags} t.json")).expect_code(0);
+        let rows = run.stdout.lines().skip(3);
+        let sum = |row: &str| row.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+        rows.map(sum).collect::<Vec<String>>()
+    };
+    assert_eq!(sums(""), ["2 60.00 µs", "10 40.00 µs", "all 100.0 µs", "none 60.00 µs"]);
+    assert_eq!(sums("--by name"), sums(""));
+    assert_eq!(sums("--by arg:m"), sums(""));
+    let by_arg = "\
+t.json: self time of 2 layers by arg:m, from the argument `layer`
+
+layer       all    (no m)        64         8
+    2  60.00 µs  25.00 µs  30.00 µs  5.000 µs
+   10  40.00 µs  40.00 µs         -         -
+  all  100.0 µs  65.00 µs  30.00 µs  5.000 µs
+ none  60.00 µs  60.00 µs         -         -
+";
+    scene.run("layers --by arg:m t.json").expect(0, by_arg, "");
+    let run = scene.run("layers --by arg:m --json --filter cat=gemm t.json").expect_code(0);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&object["by"], &object["categories"]), (&"arg:m".into(), &serde_json::json!(["64", "8"])));
+    let cell = serde_json::json!({"arg:m": "64", "count": 1, "self_ns": 30_000, "total_ns": 30_000});
+    assert_eq!(object["phases"][0]["rows"][0]["cells"][0], cell);
+    scene.run("layers --by arg:k t.json").expect(1, "", "t.json: no slice has an argument `k`\n");
+    scene.run("layers --by track t.json").expect_code(2);
+}

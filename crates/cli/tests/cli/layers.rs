@@ -120,6 +120,7 @@ struct Object {
     version: u32,
     file: String,
     layer_from: String,
+    by: String,
     categories: Vec<String>,
     phases: Vec<Phase>,
     losses: serde_json::Value,
@@ -160,6 +161,7 @@ fn json_has_every_field_and_no_other() {
     let run = Scene::with("t.json", TRACE).run("layers --json --phase decode t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((object.version, object.file.as_str(), object.layer_from.as_str()), (1, "t.json", "name"));
+    assert_eq!(object.by, "cat");
     assert_eq!(object.categories, ["attn", "mlp", "step"]);
     assert!(object.recorder.is_none());
     assert_eq!((object.losses["count"].as_u64(), object.notes.len()), (Some(0), 0));

@@ -55,11 +55,12 @@ fn chart(source: &Source, report: &LayersReport) -> Chart {
     let n_rows = layers.layers.len().min(LAYERS_DRAWN);
     let is_visible =
         |&column: &usize| layers.phases.iter().any(|phase| report.time(layers.column_sum(phase, column)) > 0);
-    let columns: Vec<usize> = (0..layers.categories.len()).filter(is_visible).collect();
-    // Categories beyond the colors share the last color.
+    let columns: Vec<usize> = (0..layers.columns.len()).filter(is_visible).collect();
+    let names = report.columns();
+    // Columns beyond the colors share the last color.
     let n_own = if columns.len() > SERIES_MAX { SERIES_MAX - 1 } else { columns.len() };
     let (own, others) = columns.split_at(n_own);
-    let name = |&column: &usize| named(report.category(layers.categories[column])).to_owned();
+    let name = |&column: &usize| named(report, &names[column]).to_owned();
     let mut series: Vec<String> = own.iter().map(name).collect();
     series.extend((!others.is_empty()).then(|| format!("{} others", others.len())));
     let bar = |phase: &PhaseLayers, row: usize| {

@@ -5,13 +5,15 @@ use crate::input::source::Source;
 use crate::render::json::{FileObject, LossesObject, RecorderObject};
 use ferrum_trace_analyze::{Cell, PhaseLayers};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub(crate) struct LayersObject<'a> {
     #[serde(flatten)]
     file: FileObject<'a>,
     layer_from: &'static str,
-    categories: Vec<&'a str>,
+    by: String,
+    categories: Vec<String>,
     phases: Vec<PhaseObject<'a>>,
     losses: LossesObject<'a>,
     recorder: Option<RecorderObject<'a>>,
@@ -22,22 +24,23 @@ pub(crate) struct LayersObject<'a> {
 struct PhaseObject<'a> {
     phase: Option<&'a str>,
     slices: usize,
-    rows: Vec<RowObject<'a>>,
-    without_layer: Vec<CellObject<'a>>,
+    rows: Vec<RowObject>,
+    without_layer: Vec<CellObject>,
 }
 
 #[derive(Serialize)]
-struct RowObject<'a> {
+struct RowObject {
     layer: u32,
     count: u64,
     self_ns: i64,
     total_ns: i64,
-    cells: Vec<CellObject<'a>>,
+    cells: Vec<CellObject>,
 }
 
 #[derive(Serialize)]
-struct CellObject<'a> {
-    cat: &'a str,
+struct CellObject {
+    #[serde(flatten)]
+    key: BTreeMap<String, String>,
     count: u64,
     self_ns: i64,
     total_ns: i64,
@@ -49,7 +52,8 @@ impl<'a> LayersObject<'a> {
         Self {
             file: FileObject::new(&source.name),
             layer_from: report.source_name(),
-            categories: layers.categories.iter().map(|&category| report.category(category)).collect(),
+            by: report.by.name(),
+            categories: report.columns(),
             phases: layers.phases.iter().map(|phase| PhaseObject::new(report, phase)).collect(),
             losses: (&report.loaded.losses).into(),
             recorder: RecorderObject::of(&report.loaded.recordings),
@@ -60,26 +64,29 @@ impl<'a> LayersObject<'a> {
 
 impl<'a> PhaseObject<'a> {
     fn new(report: &'a LayersReport, phase: &'a PhaseLayers) -> Self {
-        let layers = &report.layers;
+        let (layers, columns) = (&report.layers, report.columns());
         let row = |(place, &layer): (usize, &u32)| {
             let Cell { count, self_time, total } = layers.row_sum(phase, place);
-            let cells = cells(report, |column| phase.cell(place, column));
+            let cells = cells(report, &columns, |column| phase.cell(place, column));
             RowObject { layer, count, self_ns: self_time, total_ns: total, cells }
         };
         Self {
             phase: phase.phase.as_deref(),
             slices: phase.n_enclosing,
             rows: layers.layers.iter().enumerate().map(row).collect(),
-            without_layer: cells(report, |column| phase.without_layer[column]),
+            without_layer: cells(report, &columns, |column| phase.without_layer[column]),
         }
     }
 }
 
 /// Returns the cells that are not empty.
-fn cells(report: &LayersReport, cell: impl Fn(usize) -> Cell) -> Vec<CellObject<'_>> {
-    let all = report.layers.categories.iter().enumerate().map(|(column, &category)| {
-        let Cell { count, self_time, total } = cell(column);
-        CellObject { cat: report.category(category), count, self_ns: self_time, total_ns: total }
-    });
-    all.filter(|cell| cell.count > 0).collect()
+fn cells(report: &LayersReport, columns: &[String], cell: impl Fn(usize) -> Cell) -> Vec<CellObject> {
+    let all = columns.iter().enumerate().map(|(column, name)| (name, cell(column)));
+    let object = |(name, cell): (&String, Cell)| CellObject {
+        key: BTreeMap::from([(report.by.name(), name.clone())]),
+        count: cell.count,
+        self_ns: cell.self_time,
+        total_ns: cell.total,
+    };
+    all.filter(|(_, cell)| cell.count > 0).map(object).collect()
 }

@@ -1,6 +1,7 @@
 //! The figures that `layers` prints.
 
 use super::args::{LayerFrom, LayersArgs};
+use crate::flags::By;
 use crate::input::source::Source;
 use crate::render::contents;
 use crate::render::limits;
@@ -27,12 +28,14 @@ pub(crate) struct LayersReport {
     pub(crate) missing: Option<String>,
     /// True for durations, false for self times.
     is_total: bool,
+    /// The key of the columns.
+    pub(crate) by: By,
 }
 
 impl LayersReport {
     /// Loads a trace and sums its time by layer.
     pub(crate) fn of(source: &Source, args: &LayersArgs) -> Result<Self, UserError> {
-        let wanted = [LAYER_ARG].into_iter().chain(args.selection.arg_names());
+        let wanted = [LAYER_ARG].into_iter().chain(args.by.arg()).chain(args.selection.arg_names());
         let (loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
@@ -40,18 +43,19 @@ impl LayersReport {
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(limits::notes(&loaded.trace));
-        let missing = missing(&loaded.trace, &selected, &layers, args);
+        let missing = missing(&loaded.trace, &selected, &layers, args).or_else(|| missing_arg(&layers, &args.by));
         let unmatched = layers.phases.iter().filter(|phase| missing.is_none() && phase.n_enclosing == 0);
         let patterns = unmatched.filter_map(|phase| phase.phase.as_ref());
         notes.extend(patterns.map(|pattern| format!("no slice name matches `{pattern}`")));
-        let (n_layers, n_categories) = (layers.layers.len(), layers.categories.len());
-        if n_layers.saturating_mul(n_categories).saturating_mul(layers.phases.len()) > CELLS_MAX {
-            let what = format!("{n_layers} layers and {n_categories} categories are too many for a table");
+        let (n_layers, n_columns) = (layers.layers.len(), layers.columns.len());
+        if n_layers.saturating_mul(n_columns).saturating_mul(layers.phases.len()) > CELLS_MAX {
+            let columns = if args.by == By::Cat { "categories" } else { "columns" };
+            let what = format!("{n_layers} layers and {n_columns} {columns} are too many for a table");
             let hint =
                 "select fewer slices with `--filter cat=GLOB`, or choose another source of layers with `--layer-from`";
             return Err(UserError::new(source.label.clone(), what).hint(hint));
         }
-        Ok(Self { notes, layers, missing, is_total: args.total, loaded })
+        Ok(Self { notes, layers, missing, is_total: args.total, by: args.by.clone(), loaded })
     }
 
     /// Returns the name of the source of layer numbers.
@@ -64,9 +68,12 @@ impl LayersReport {
         }
     }
 
-    /// Returns the name of a category.
-    pub(crate) fn category(&self, id: StringId) -> &str {
-        self.loaded.trace.strings.get(id)
+    /// Returns the names of the columns.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        let text = |&column: &Option<StringId>| {
+            column.map_or_else(|| self.by.none(), |column| self.loaded.trace.strings.get(column).to_owned())
+        };
+        self.layers.columns.iter().map(text).collect()
     }
 
     /// Returns the time of a cell that is shown.
@@ -82,8 +89,18 @@ impl LayersReport {
             LayerSource::Tid => "the tid",
             LayerSource::Name | LayerSource::Auto => "names",
         };
-        format!("{what} time of {}, from {origin}", count(self.layers.layers.len() as u64, "layer"))
+        let by = match &self.by {
+            By::Cat => String::new(),
+            by => format!(" by {}", clean(&by.name())),
+        };
+        format!("{what} time of {}{by}, from {origin}", count(self.layers.layers.len() as u64, "layer"))
     }
+}
+
+/// Returns that no slice has the argument of the columns, if so.
+fn missing_arg(layers: &Layers, by: &By) -> Option<String> {
+    let is_missing = layers.columns.iter().all(Option::is_none);
+    by.arg().filter(|_| is_missing).map(|name| format!("no slice has an argument `{}`", clean(name)))
 }
 
 /// Returns the reason why there are no layers, if there are none.
