@@ -55,8 +55,9 @@ pub use requests::{
 };
 pub use rewrite::rank::rank_in;
 pub use steps::{
-    Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, Mark, NameTime, OpTime, OpTimes, STEP_ARGS,
-    SlowStep, Split, Step, StepGroup, StepLabels, StepSource, Steps, StepsOptions, names_device, step_labels, steps,
+    Attribution, BatchRange, DeviceTime, Difference, DifferenceSubject, KeyedStepGroup, LayerTime, Mark, NameTime,
+    OpTime, OpTimes, STEP_ARGS, SlowStep, Split, Step, StepGroup, StepKey, StepKeyValue, StepLabels, StepSource, Steps,
+    StepsOptions, add_mark_args, group_steps, names_device, step_labels, steps,
 };
 pub use structure::arg_filter::{ArgFilter, arg_values};
 pub use structure::async_ops::{ASYNC_ARGS, AsyncOp, BusyTime, async_ops};

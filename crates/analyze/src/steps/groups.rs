@@ -20,6 +20,11 @@ pub struct BatchRange {
 }
 
 impl BatchRange {
+    /// Returns the range of a size: the size itself, or a range around it if there are many sizes.
+    pub(super) fn of(size: u64, has_many: bool) -> Self {
+        if has_many { Self::around(size) } else { Self { from: size, to: size } }
+    }
+
     /// Returns the range of a size, bounded by powers of two: 1, 2, 3 to 4, 5 to 8, …
     fn around(size: u64) -> Self {
         let to = size.checked_next_power_of_two().unwrap_or(u64::MAX);
@@ -67,7 +72,7 @@ pub struct StepGroup {
 }
 
 impl StepGroup {
-    fn of<'a>(steps: impl Iterator<Item = &'a Step>) -> Self {
+    pub(super) fn of<'a>(steps: impl Iterator<Item = &'a Step>) -> Self {
         let mut group = Self::default();
         let mut durations = Vec::new();
         for step in steps {
@@ -143,14 +148,11 @@ pub(super) fn all(steps: &[Step]) -> StepGroup {
 
 /// Groups steps by phase, then by the size of the batch.
 pub(super) fn group(steps: &[Step]) -> Grouping {
-    let mut sizes: BTreeMap<Option<Phase>, BTreeSet<u64>> = BTreeMap::new();
-    for step in steps {
-        sizes.entry(step.mark.phase).or_default().extend(step.mark.batch);
-    }
+    let has_many = has_many_sizes(steps, |step| step.mark.phase);
     let mut members: BTreeMap<(Option<Phase>, Option<BatchRange>), Vec<u32>> = BTreeMap::new();
     for (place, step) in steps.iter().enumerate() {
-        let has_many = sizes.get(&step.mark.phase).is_some_and(|sizes| sizes.len() > SIZES_MAX);
-        let range = |size: u64| if has_many { BatchRange::around(size) } else { BatchRange { from: size, to: size } };
+        let has_many = has_many.get(&step.mark.phase).copied().unwrap_or(false);
+        let range = |size: u64| BatchRange::of(size, has_many);
         members.entry((step.mark.phase, step.mark.batch.map(range))).or_default().push(place as u32);
     }
     let mut grouping = Grouping { groups: Vec::new(), members: Vec::new() };
@@ -161,6 +163,18 @@ pub(super) fn group(steps: &[Step]) -> Grouping {
         grouping.members.push(places);
     }
     grouping
+}
+
+/// Returns, for each phase, whether its batch sizes are so many that they are grouped by ranges.
+pub(super) fn has_many_sizes(
+    steps: &[Step],
+    phase_of: impl Fn(&Step) -> Option<Phase>,
+) -> BTreeMap<Option<Phase>, bool> {
+    let mut sizes: BTreeMap<Option<Phase>, BTreeSet<u64>> = BTreeMap::new();
+    for step in steps {
+        sizes.entry(phase_of(step)).or_default().extend(step.mark.batch);
+    }
+    sizes.into_iter().map(|(phase, sizes)| (phase, sizes.len() > SIZES_MAX)).collect()
 }
 
 #[cfg(test)]

@@ -8,10 +8,13 @@ mod device;
 mod find;
 mod groups;
 mod host;
+mod keyed_groups;
 mod labels;
 mod launches;
+mod layer_times;
 mod lookup;
 mod mark;
+mod mark_args;
 mod missing_device_work;
 mod op_times;
 mod origins;
@@ -22,8 +25,11 @@ mod step;
 
 pub use device::{Attribution, DeviceTime};
 pub use groups::{BatchRange, StepGroup};
+pub use keyed_groups::{KeyedStepGroup, StepKey, StepKeyValue, group_steps};
 pub use labels::{StepLabels, step_labels};
+pub use layer_times::LayerTime;
 pub use mark::{Mark, StepSource};
+pub use mark_args::add_mark_args;
 pub use op_times::{NameTime, OpTime, OpTimes};
 pub use slowest::{Difference, DifferenceSubject, SlowStep};
 pub use span::Split;
@@ -67,6 +73,8 @@ pub struct StepsOptions {
     pub n_slowest: usize,
     /// True if the file lists a device, see [`names_device`].
     pub names_device: bool,
+    /// True to compute [`Steps::layer_times`]. The argument `layer` must be loaded then.
+    pub by_layer: bool,
 }
 
 /// Returns true if the fields around the events of a file list a device, as torch.profiler writes them.
@@ -109,6 +117,8 @@ pub struct Steps {
     pub device_ops: OpTimes,
     /// Self time on the tracks of steps, by operation.
     pub host_ops: OpTimes,
+    /// Time in steps by layer, if [`StepsOptions::by_layer`] is set.
+    pub layer_times: Vec<LayerTime>,
     /// The steps that exceed the median of their group most, the slowest first.
     pub slowest: Vec<SlowStep>,
 }
@@ -147,6 +157,7 @@ pub fn steps(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &St
         attribution: (attribution != Attribution::default()).then_some(attribution),
         device_ops: op_times::of_device(trace, &works),
         host_ops: op_times::of_host(trace, nesting, &marked),
+        layer_times: if options.by_layer { layer_times::of_steps(trace, nesting, &marked, &works) } else { Vec::new() },
         slowest: slowest::slowest(trace, nesting, (&steps, &marked), &works, &grouping, options.n_slowest),
         all: groups::all(&steps),
         groups: grouping.groups,

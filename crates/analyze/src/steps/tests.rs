@@ -247,6 +247,51 @@ fn many_batch_sizes_become_ranges() {
     assert_eq!(steps.groups[4].count, 8);
 }
 
+#[test]
+fn steps_are_grouped_by_a_label_and_the_groups_sum_to_all_steps() {
+    let mut trace = engine();
+    argument(&mut trace, "adapter", &[(0, "b"), (2, "10"), (5, "9")]);
+    let steps = found(&trace);
+    let adapter = || StepKey::Label(crate::Labels::of_arg(&trace, "adapter"));
+    let spelled = |group: &KeyedStepGroup| {
+        let value = |value: &StepKeyValue| match value {
+            StepKeyValue::Phase(phase) => format!("{phase:?}"),
+            StepKeyValue::Batch(batch) => format!("{:?}", batch.map(|batch| (batch.from, batch.to))),
+            StepKeyValue::Label(label) => label.map_or("-".to_owned(), |label| label.text(&trace)),
+        };
+        (group.key.iter().map(value).collect::<Vec<_>>().join(" "), group.group.count, group.group.total)
+    };
+    let groups = |by: &[StepKey]| group_steps(&trace, &steps.steps, by).iter().map(spelled).collect::<Vec<_>>();
+    let row = |key: &str, count, total| (key.to_owned(), count, total);
+    assert_eq!(groups(&[adapter()]), [row("9", 1, 50), row("10", 1, 20), row("b", 1, 100), row("-", 1, 20)]);
+    let by_phase = [row("Some(Prefill) Some((1, 1))", 1, 100), row("Some(Decode) Some((4, 4))", 3, 90)];
+    assert_eq!(groups(&[StepKey::Phase, StepKey::Batch]), by_phase);
+    let default: Vec<StepGroup> = group_steps(&trace, &steps.steps, &[StepKey::Phase, StepKey::Batch])
+        .into_iter()
+        .map(|group| group.group)
+        .collect();
+    assert_eq!(default, steps.groups);
+    for by in [vec![adapter(), StepKey::Phase], vec![StepKey::Batch], vec![]] {
+        let sum = groups(&by).iter().fold((0, 0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
+        assert_eq!(sum, (steps.all.count, steps.all.total), "{by:?}");
+    }
+}
+
+#[test]
+fn the_times_of_layers_sum_to_those_of_operations() {
+    let mut trace = device();
+    argument(&mut trace, "layer", &[(0, "3"), (2, "4")]);
+    let options = StepsOptions { by_layer: true, ..StepsOptions::default() };
+    let steps = steps(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
+    let sum = |times: &[OpTime]| times.iter().fold((0, 0), |sum, time| (sum.0 + time.count, sum.1 + time.total));
+    let times = &steps.layer_times;
+    let on_host = times.iter().fold((0, 0), |sum, time| (sum.0 + time.count, sum.1 + time.total));
+    let on_device = times.iter().fold((0, 0), |sum, time| (sum.0 + time.n_on_device, sum.1 + time.device_total));
+    assert_eq!((on_host, on_device), (sum(&steps.host_ops.ops), sum(&steps.device_ops.ops)));
+    assert!(on_host.1 > 0 && on_device.1 > 0 && times.len() > 1, "{steps:?}");
+    assert!(found(&trace).layer_times.is_empty());
+}
+
 proptest! {
     #[test]
     fn gaps_sum_to_the_unexplained_time(

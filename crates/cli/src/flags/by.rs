@@ -17,6 +17,7 @@ pub(crate) enum By {
     Layer,
     Step,
     Phase,
+    Batch,
     /// The name of the enclosing slice.
     Parent,
     /// The value of this argument.
@@ -55,6 +56,7 @@ impl By {
             Self::Layer => "layer",
             Self::Step => "step",
             Self::Phase => "phase",
+            Self::Batch => "batch",
             Self::Parent => "parent",
             Self::Arg(_) => "arg:NAME",
         }

@@ -139,3 +139,80 @@ layer       all    (no m)        64         8
     scene.run("layers --by arg:k t.json").expect(1, "", "t.json: no slice has an argument `k`\n");
     scene.run("layers --by track t.json").expect_code(2);
 }
+
+/// Returns a field of the JSON of `steps`.
+fn of_steps(trace: &str, flags: &str, field: &str) -> serde_json::Value {
+    let run = Scene::with("t.json", trace).run(&format!("steps --json {flags} t.json")).expect_code(0);
+    serde_json::from_str::<serde_json::Value>(&run.stdout).unwrap()[field].clone()
+}
+
+#[test]
+fn steps_are_grouped_by_an_argument_of_their_mark() {
+    let groups = of_steps(TRACE, "--by arg:adapter,phase", "groups");
+    let group = |n: usize| {
+        let group = &groups[n];
+        format!(
+            "{} {} {} {} {}",
+            group["arg:adapter"], group["phase"], group["batch_from"], group["count"], group["total_ns"]
+        )
+    };
+    assert_eq!(groups.as_array().unwrap().len(), 2, "{groups}");
+    assert_eq!(group(0), r#""b" "prefill" null 1 115000"#);
+    assert_eq!(group(1), r#""(no adapter)" "decode" null 1 20000"#);
+    assert_eq!(of_steps(TRACE, "--by arg:adapter,phase", "by"), serde_json::json!(["arg:adapter", "phase"]));
+    let run = Scene::with("t.json", TRACE).run("steps --by arg:adapter --slowest 0 t.json").expect_code(0);
+    let table: Vec<&str> = run.stdout.lines().skip_while(|line| !line.starts_with("arg:adapter ")).take(4).collect();
+    let first = |line: &str| line.split("  ").next().unwrap().to_owned();
+    assert_eq!(table.iter().map(|line| first(line)).collect::<Vec<_>>(), ["arg:adapter", "b", "(no adapter)", "all"]);
+    let missing = Scene::with("t.json", TRACE).run("steps --by arg:k t.json").expect_code(1);
+    assert_eq!(missing.stderr, "t.json: no step has an argument `k`\n");
+    assert!(missing.stdout.contains("\n(no k)"), "{}", missing.stdout);
+}
+
+#[test]
+fn marks_of_other_tools_are_grouped_and_selected_by_what_their_names_state() {
+    let trace = r#"[
+{"ph":"X","name":"execute_context_0(0)_generation_3(3)","cat":"user_annotation","ts":0,"dur":10,"pid":1,"tid":1},
+{"ph":"X","name":"execute_context_0(0)_generation_4(4)","cat":"user_annotation","ts":10,"dur":30,"pid":1,"tid":1},
+{"ph":"X","name":"execute_context_2(64)_generation_0(0)","cat":"user_annotation","ts":40,"dur":50,"pid":1,"tid":1}]"#;
+    let groups = of_steps(trace, "--by arg:prefill_tokens", "groups");
+    let found: Vec<String> = groups
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| format!("{} {}", group["arg:prefill_tokens"], group["count"]))
+        .collect();
+    assert_eq!(found, [r#""0" 2"#, r#""64" 1"#]);
+    assert_eq!(of_steps(trace, "--filter arg:batch=4", "count"), 1);
+    assert_eq!(of_steps(trace, "--filter arg:phase=dec*", "count"), 2);
+}
+
+#[test]
+fn the_time_of_steps_is_split_by_layer() {
+    let layers = of_steps(TRACE, "--by layer", "layers");
+    let expected = serde_json::json!([
+        {"layer": 2, "count": 4, "total_ns": 60_000, "device_count": 0, "device_total_ns": 0},
+        {"layer": 10, "count": 2, "total_ns": 40_000, "device_count": 0, "device_total_ns": 0},
+        {"layer": null, "count": 0, "total_ns": 0, "device_count": 1, "device_total_ns": 10_000},
+    ]);
+    assert_eq!(layers, expected);
+    let sum = |list: &serde_json::Value, field: &str| -> i64 {
+        list.as_array().unwrap().iter().map(|row| row[field].as_i64().unwrap()).sum()
+    };
+    assert_eq!(sum(&layers, "total_ns"), sum(&of_steps(TRACE, "", "host_ops"), "total_ns"));
+    assert_eq!(sum(&layers, "device_total_ns"), sum(&of_steps(TRACE, "", "device_ops"), "total_ns"));
+    assert_eq!(of_steps(TRACE, "", "layers"), serde_json::json!([]));
+    assert_eq!(of_steps(TRACE, "--by layer", "groups"), of_steps(TRACE, "", "groups"));
+    let expected = "
+layer  count  self time of spans  % of it    a step  kernels  on devices  % of it    a step
+    2      4            60.00 µs     60.0  30.00 µs        0        0 ns      0.0      0 ns
+   10      2            40.00 µs     40.0  20.00 µs        0        0 ns      0.0      0 ns
+ none      0                0 ns      0.0      0 ns        1    10.00 µs    100.0  5.000 µs
+";
+    let run = Scene::with("t.json", TRACE).run("steps --by layer t.json").expect_code(0);
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+    assert!(!run.stdout.contains("\nop "), "{}", run.stdout);
+    let step = r#"[{"ph":"X","name":"decode","cat":"step","ts":1,"dur":2,"pid":1,"tid":1}]"#;
+    let run = Scene::with("t.json", step).run("steps --by layer t.json").expect_code(1);
+    assert!(run.stderr.starts_with("t.json: no layers in steps: looked for an argument `layer`, "), "{}", run.stderr);
+}

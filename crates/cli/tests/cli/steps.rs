@@ -233,6 +233,7 @@ struct Object {
     unfinished: u64,
     wall_ns: i64,
     all: Group,
+    by: Vec<String>,
     groups: Vec<Group>,
     gaps: Vec<Gap>,
     idle_gaps: Vec<Gap>,
@@ -241,6 +242,7 @@ struct Object {
     device_other: Vec<Name>,
     host_ops: Vec<Op>,
     host_other: Vec<Name>,
+    layers: Vec<serde_json::Value>,
     slowest: Vec<Slow>,
     steps: Vec<Step>,
     losses: serde_json::Value,
@@ -388,6 +390,7 @@ struct Step {
 fn json_has_every_field_and_no_other() {
     let run = Scene::with("t.json", TRACE).run("steps --json t.json").expect_code(0);
     let object: Object = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((object.by.join(","), object.layers.len()), ("phase,batch".to_owned(), 0));
     assert_eq!((object.version, object.file.as_str(), object.count, object.wall_ns), (1, "t.json", 4, 190_000));
     assert_eq!(object.sources, [Source { source: "ferrum-trace".to_owned(), count: 4 }]);
     assert_eq!((object.tracks, object.nested, object.steps.len(), object.notes.len()), (1, 0, 0, 0));

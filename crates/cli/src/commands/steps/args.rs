@@ -1,6 +1,6 @@
 //! The flags of `steps`.
 
-use crate::flags::{InputArgs, ReportArgs, SelectionArgs};
+use crate::flags::{By, ByParser, InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::StepsOptions;
 use ferrum_trace_model::vocab;
@@ -18,6 +18,8 @@ Examples:
   ferrum-trace steps trace.json
   ferrum-trace steps --phase decode --slowest 10 vllm.pt.trace.json.gz
   ferrum-trace steps --each --filter time=1s..2s trace.json
+  ferrum-trace steps --by arg:adapter,phase --filter arg:batch=8 trace.json
+  ferrum-trace steps --by layer trace.json
   ferrum-trace steps --json trace.json | jq '.groups[] | {phase, batch_from, p99_ns}'
 
 These are steps; of nested ones, the outermost:
@@ -55,7 +57,8 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   unfinished   steps that had not ended, which are in no figure
   wall_ns      from the start of the first step to the end of the last
   all          all steps as one group
-  groups       by phase and batch: `phase`, `batch_from`, `batch_to`, `count`,
+  by           the keys of `groups`, as in --by
+  groups       by these keys: `arg:NAME` if it is one, `phase`, `batch_from`, `batch_to`, `count`,
                `total_ns`, `mean_ns`, `min_ns`, `p50_ns`, `p95_ns`, `p99_ns`,
                `max_ns`, `prefill_tokens`, `decode_tokens`, `without_tokens`,
                `incomplete`, `result_ns`, `prefill_tokens_per_s`,
@@ -73,6 +76,9 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   device_other the names of those: `name`, `count`, `total_ns`
   host_ops     the same for self times of spans in steps
   host_other   the same
+  layers       with --by layer, `layer` (null for none), `count` and `total_ns`
+               (self times of spans in steps), `device_count` and
+               `device_total_ns` (kernels and copies); else an empty list
   slowest      `step`, `median` (both as in `steps`), `excess_ns`, `host` and
                `device` (lists of `what`, `name`, `here_ns`, `median_ns`,
                `count`, `median_count`), `gap`
@@ -89,8 +95,9 @@ For a file that could not be read, the object has only `version`, `file` and
 
 Exit codes:
   0    every file was read and has steps
-  1    at least one file has no steps that match the flags; a line on stderr
-       says what was looked for and what the file has
+  1    at least one file has no steps that match the flags, or none with a layer
+       or an argument of --by; a line on stderr says what was looked for and what
+       the file has
   2    at least one file could not be read, or a flag is invalid
   130  interrupted";
 
@@ -109,6 +116,22 @@ pub(crate) struct StepsArgs {
     #[arg(long = "phase", value_name = "PHASE,...", value_enum, value_delimiter = ',')]
     pub(crate) phases: Vec<StepPhase>,
 
+    /// Group steps by these keys; `layer` shows their time by layer instead of operation
+    ///
+    /// `phase` and `batch` are those of the steps, and `arg:NAME` is the argument NAME of their marks. The phase, batch
+    /// size and token counts that other tools state in the name of a mark count as its arguments `phase`, `batch`,
+    /// `prefill_tokens`, `decode_tokens` and `context_tokens`. Steps without an argument form a group such as `(no
+    /// NAME)`. `layer` does not group steps: it replaces the table of operations by one of layers, found as in the
+    /// command `layers`. Exits with 1 if no step has the argument or a layer.
+    #[arg(
+        long,
+        value_name = "KEY,...",
+        value_parser = ByParser(KEYS),
+        value_delimiter = ',',
+        default_value = "phase,batch"
+    )]
+    pub(crate) by: Vec<By>,
+
     /// Explain the N slowest steps
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) slowest: usize,
@@ -123,6 +146,9 @@ pub(crate) struct StepsArgs {
     #[command(flatten)]
     pub(crate) report: ReportArgs,
 }
+
+/// The keys of `--by`, besides arguments.
+const KEYS: &[By] = &[By::Phase, By::Batch, By::Layer];
 
 /// The phase of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -150,6 +176,18 @@ impl StepsArgs {
             phases: self.phases.iter().map(|phase| phase.vocab()).collect(),
             n_slowest: self.slowest,
             names_device,
+            by_layer: self.by.contains(&By::Layer),
         }
+    }
+
+    /// Returns the keys that steps are grouped by: those of `--by` without layers, or phase and batch if none is left.
+    pub(crate) fn group_keys(&self) -> Vec<By> {
+        let keys: Vec<By> = self.by.iter().filter(|by| **by != By::Layer).cloned().collect();
+        if keys.is_empty() { vec![By::Phase, By::Batch] } else { keys }
+    }
+
+    /// Returns the arguments that `--by` and `--filter` need.
+    pub(crate) fn arg_names(&self) -> impl Iterator<Item = &str> {
+        self.by.iter().filter_map(By::arg).chain(self.selection.arg_names())
     }
 }

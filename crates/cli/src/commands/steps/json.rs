@@ -1,15 +1,17 @@
 //! The object of `steps`.
 
 use super::report::StepsReport;
+use crate::flags::By;
 use crate::input::source::Source;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{
-    Attribution, DeviceTime, Difference, DifferenceSubject, GapPlace, GapSum, NameTime, OpTime, SlowStep, Split, Step,
-    StepGroup,
+    Attribution, DeviceTime, Difference, DifferenceSubject, GapPlace, GapSum, KeyedStepGroup, LayerTime, NameTime,
+    OpTime, SlowStep, Split, Step, StepGroup, StepKeyValue,
 };
 use ferrum_trace_model::vocab::{Op, Phase};
 use ferrum_trace_model::{StringId, Trace};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub(crate) struct StepsObject<'a> {
@@ -22,7 +24,8 @@ pub(crate) struct StepsObject<'a> {
     unfinished: usize,
     wall_ns: i64,
     all: GroupObject,
-    groups: Vec<GroupObject>,
+    by: Vec<String>,
+    groups: Vec<KeyedGroupObject>,
     gaps: Vec<GapObject<'a>>,
     idle_gaps: Vec<GapObject<'a>>,
     attribution: Option<AttributionObject>,
@@ -30,6 +33,7 @@ pub(crate) struct StepsObject<'a> {
     device_other: Vec<NameObject<'a>>,
     host_ops: Vec<OpObject>,
     host_other: Vec<NameObject<'a>>,
+    layers: Vec<LayerObject>,
     slowest: Vec<SlowObject<'a>>,
     steps: Vec<StepObject<'a>>,
     #[serde(flatten)]
@@ -40,6 +44,24 @@ pub(crate) struct StepsObject<'a> {
 struct SourceObject {
     source: &'static str,
     count: u64,
+}
+
+#[derive(Serialize)]
+struct KeyedGroupObject {
+    /// Arguments of `--by`.
+    #[serde(flatten)]
+    args: BTreeMap<String, String>,
+    #[serde(flatten)]
+    group: GroupObject,
+}
+
+#[derive(Serialize)]
+struct LayerObject {
+    layer: Option<u32>,
+    count: u64,
+    total_ns: i64,
+    device_count: u64,
+    device_total_ns: i64,
 }
 
 #[derive(Serialize)]
@@ -178,7 +200,8 @@ impl<'a> StepsObject<'a> {
             unfinished: steps.n_unfinished,
             wall_ns: steps.wall,
             all: (&steps.all).into(),
-            groups: steps.groups.iter().map(GroupObject::from).collect(),
+            by: report.by.iter().map(By::name).collect(),
+            groups: report.groups.iter().map(|group| KeyedGroupObject::new(report, group)).collect(),
             gaps: steps.gaps.iter().map(|gap| GapObject::new(trace, gap)).collect(),
             idle_gaps: steps.idle_gaps.iter().map(|gap| GapObject::new(trace, gap)).collect(),
             attribution: steps.attribution.map(AttributionObject::from),
@@ -186,15 +209,38 @@ impl<'a> StepsObject<'a> {
             device_other: steps.device_ops.other.iter().map(|name| NameObject::new(trace, name)).collect(),
             host_ops: steps.host_ops.ops.iter().map(OpObject::from).collect(),
             host_other: steps.host_ops.other.iter().map(|name| NameObject::new(trace, name)).collect(),
+            layers: steps.layer_times.iter().map(LayerObject::from).collect(),
             slowest: steps.slowest.iter().map(|slow| SlowObject::new(trace, slow, step)).collect(),
             steps: (0..steps.steps.len()).take_while(|_| each).filter_map(step).collect(),
-            trace: TraceObject::new(&report.loaded, &report.notes, report.missing.as_ref()),
+            trace: TraceObject::new(
+                &report.loaded,
+                &report.notes,
+                report.missing.as_ref().or(report.missing_key.as_ref()),
+            ),
         }
     }
 }
 
 fn text(trace: &Trace, id: Option<StringId>) -> Option<&str> {
     id.map(|id| trace.strings.get(id))
+}
+
+impl KeyedGroupObject {
+    fn new(report: &StepsReport, group: &KeyedStepGroup) -> Self {
+        let trace = &report.loaded.trace;
+        let arg = |(value, by): (&StepKeyValue, &By)| match value {
+            StepKeyValue::Label(label) => Some((by.name(), label.map_or_else(|| by.none(), |label| label.text(trace)))),
+            StepKeyValue::Phase(_) | StepKeyValue::Batch(_) => None,
+        };
+        Self { args: group.key.iter().zip(&report.by).filter_map(arg).collect(), group: (&group.group).into() }
+    }
+}
+
+impl From<&LayerTime> for LayerObject {
+    fn from(time: &LayerTime) -> Self {
+        let LayerTime { layer, count, total, n_on_device, device_total } = *time;
+        Self { layer, count, total_ns: total, device_count: n_on_device, device_total_ns: device_total }
+    }
 }
 
 impl From<&StepGroup> for GroupObject {

@@ -1,11 +1,16 @@
 //! The figures that `steps` prints.
 
 use super::args::StepsArgs;
+use crate::flags::By;
 use crate::input::source::Source;
+use crate::render::table::clean;
 use crate::render::units::{count, number};
 use crate::render::{contents, limits, recorder};
 use crate::user_error::UserError;
-use ferrum_trace_analyze::{Nesting, STEP_ARGS, Steps, names_device, steps};
+use ferrum_trace_analyze::{
+    KeyedStepGroup, LAYER_ARG, Labels, Nesting, STEP_ARGS, StepKey, StepKeyValue, Steps, add_mark_args, group_steps,
+    names_device, steps,
+};
 use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::Phase;
@@ -19,15 +24,25 @@ pub(crate) struct StepsReport {
     pub(crate) loaded: Loaded,
     pub(crate) notes: Vec<String>,
     pub(crate) steps: Steps,
+    /// The keys of the groups.
+    pub(crate) by: Vec<By>,
+    /// The steps in groups.
+    pub(crate) groups: Vec<KeyedStepGroup>,
     /// The reason why there are no steps.
     pub(crate) missing: Option<String>,
+    /// The reason why a key of `--by` is missing on all steps.
+    pub(crate) missing_key: Option<String>,
 }
 
 impl StepsReport {
     /// Loads a trace and measures its steps.
     pub(crate) fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
-        let wanted = STEP_ARGS.into_iter().chain(args.selection.arg_names());
-        let (loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
+        let layer = args.by.contains(&By::Layer).then_some(LAYER_ARG);
+        let wanted = STEP_ARGS.into_iter().chain(layer).chain(args.arg_names());
+        let (mut loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
+        if args.arg_names().next().is_some() {
+            add_mark_args(&mut loaded.trace);
+        }
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
@@ -46,8 +61,35 @@ impl StepsReport {
         }
         notes.extend(incomplete_note(&steps));
         let missing = steps.steps.is_empty().then(|| missing(&loaded.trace, &steps, args));
-        Ok(Self { notes, steps, missing, loaded })
+        let by = args.group_keys();
+        let groups = group_steps(&loaded.trace, &steps.steps, &step_keys(&loaded.trace, &by));
+        let missing_key = if missing.is_none() { missing_key(&steps, &by, &groups, args) } else { None };
+        Ok(Self { notes, steps, by, groups, missing, missing_key, loaded })
     }
+}
+
+/// Returns the keys of groups.
+fn step_keys(trace: &Trace, by: &[By]) -> Vec<StepKey> {
+    let key = |by: &By| match by {
+        By::Batch => StepKey::Batch,
+        By::Arg(name) => StepKey::Label(Labels::of_arg(trace, name)),
+        _ => StepKey::Phase,
+    };
+    by.iter().map(key).collect()
+}
+
+/// Returns the reason why a key of `--by` is missing, if any is.
+fn missing_key(steps: &Steps, by: &[By], groups: &[KeyedStepGroup], args: &StepsArgs) -> Option<String> {
+    let has_layers = steps.layer_times.iter().any(|time| time.layer.is_some());
+    if args.by.contains(&By::Layer) && !has_layers {
+        return Some(
+            "no layers in steps: looked for an argument `layer`, names such as `layers.12.attn`, and consecutive tids"
+                .to_owned(),
+        );
+    }
+    let is_missing = |place: usize| groups.iter().all(|group| group.key.get(place) == Some(&StepKeyValue::Label(None)));
+    let missing = by.iter().enumerate().find(|(place, _)| is_missing(*place))?;
+    Some(format!("no step has an argument `{}`", clean(missing.1.arg().unwrap_or_default())))
 }
 
 /// Returns a note if work on devices is not in the file.

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &StepsArgs) -> ExitStatus {
             }
             messages.losses(&source.label, &report.loaded.losses, &report.notes);
         }
-        Ok(status.max(report_missing(&messages, source, report.missing.as_deref())))
+        let missing = report.missing.as_deref().or(report.missing_key.as_deref());
+        Ok(status.max(report_missing(&messages, source, missing)))
     })
 }

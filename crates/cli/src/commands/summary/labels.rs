@@ -29,7 +29,7 @@ pub(crate) fn labels(trace: &Trace, nesting: &Nesting, by: &[By]) -> Vec<Labels>
         By::Phase => Some(of_steps().phases),
         By::Parent => Some(Labels::of_parents(trace, nesting)),
         By::Arg(name) => Some(Labels::of_arg(trace, name)),
-        By::Name | By::Cat | By::Track | By::Process => None,
+        By::Name | By::Cat | By::Track | By::Process | By::Batch => None,
     };
     by.iter().filter_map(labels).collect()
 }

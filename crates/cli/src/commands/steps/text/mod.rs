@@ -1,5 +1,6 @@
 //! The text of `steps`.
 
+mod layers;
 mod names;
 mod ops;
 mod slowest;
@@ -25,12 +26,15 @@ pub(crate) fn text(source: &Source, report: &StepsReport, each: bool) -> String 
     let mut text = overview(source, trace, steps);
     text.push_str(&recorder::lines(&report.loaded));
     text.push('\n');
-    text.push_str(&tables::groups(steps).render(width));
+    text.push_str(&tables::groups(report).render(width));
     if steps.attribution.is_some() {
         text.push('\n');
-        text.push_str(&tables::split(steps).render(width));
+        text.push_str(&tables::split(report).render(width));
     }
-    text.push_str(&ops::text(trace, steps, width));
+    match steps.layer_times.is_empty() {
+        true => text.push_str(&ops::text(trace, steps, width)),
+        false => text.push_str(&layers::text(steps, width)),
+    }
     for slow in &steps.slowest {
         text.push('\n');
         text.push_str(&slowest::text(trace, steps, slow));

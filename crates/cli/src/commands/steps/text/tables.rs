@@ -1,17 +1,18 @@
 //! Tables of steps.
 
+use super::super::report::StepsReport;
 use super::names::phase_name;
+use crate::flags::By;
 use crate::render::table::{Column, Table};
 use crate::render::units::{number, percent, rate, share, time_in_column};
-use ferrum_trace_analyze::{Split, StepGroup, Steps};
+use ferrum_trace_analyze::{BatchRange, Split, StepGroup, StepKeyValue, Steps};
 use ferrum_trace_model::Trace;
 
-/// Returns a row for each phase and batch size.
-pub(crate) fn groups(steps: &Steps) -> Table {
+/// Returns a row for each group.
+pub(crate) fn groups(report: &StepsReport) -> Table {
+    let mut columns: Vec<Column> = report.by.iter().map(|by| key_column(by, by.name())).collect();
     // On a narrow terminal, the least important column is hidden first.
-    let mut table = Table::new(vec![
-        Column::text("phase"),
-        Column::number("batch"),
+    columns.extend([
         Column::number("steps"),
         Column::number("total").importance(3),
         Column::number("mean").importance(4),
@@ -24,54 +25,72 @@ pub(crate) fn groups(steps: &Steps) -> Table {
         Column::number("covered %").importance(9),
         Column::number("device %").importance(1),
     ]);
-    for group in &steps.groups {
-        table.push(group_row(phase_name(group.phase), group));
-    }
-    if steps.groups.len() > 1 {
-        table.push(group_row("all", &steps.all));
+    let mut table = Table::new(columns);
+    for (key, group) in keyed(report) {
+        table.push(key.into_iter().chain(group_row(group)).collect());
     }
     table
 }
 
-/// Returns the range of batch sizes of a group.
-fn batches(group: &StepGroup) -> String {
-    group.batch.map_or("-".to_owned(), |batch| match (batch.from, batch.to) {
+fn key_column(by: &By, title: impl Into<String>) -> Column {
+    if *by == By::Batch { Column::number(title) } else { Column::text(title) }
+}
+
+/// Returns the groups with the cells of their keys, and all steps as the last of several groups.
+fn keyed(report: &StepsReport) -> impl Iterator<Item = (Vec<String>, &StepGroup)> {
+    let trace = &report.loaded.trace;
+    let groups = report.groups.iter().map(|group| {
+        let cells = group.key.iter().zip(&report.by).map(|(value, by)| key_text(trace, *value, by));
+        (cells.collect(), &group.group)
+    });
+    let all = (report.groups.len() > 1).then(|| {
+        let cells = (0..report.by.len()).map(|place| if place == 0 { "all" } else { "-" }.to_owned());
+        (cells.collect(), &report.steps.all)
+    });
+    groups.chain(all)
+}
+
+fn key_text(trace: &Trace, value: StepKeyValue, by: &By) -> String {
+    match value {
+        StepKeyValue::Phase(phase) => phase_name(phase).to_owned(),
+        StepKeyValue::Batch(batch) => batch.map_or("-".to_owned(), batches),
+        StepKeyValue::Label(label) => label.map_or_else(|| by.none(), |label| label.text(trace)),
+    }
+}
+
+/// Returns a range of batch sizes.
+fn batches(batch: BatchRange) -> String {
+    match (batch.from, batch.to) {
         (from, to) if from == to => from.to_string(),
         (from, to) => format!("{from}-{to}"),
-    })
+    }
 }
 
 /// Returns the mean times of host, device, both and neither, which add up to the mean duration.
-pub(crate) fn split(steps: &Steps) -> Table {
-    let titles = ["steps", "mean", "host", "device", "both", "neither"];
-    let mut columns = vec![Column::text("who works"), Column::number("batch")];
-    columns.extend(titles.map(Column::number));
+pub(crate) fn split(report: &StepsReport) -> Table {
+    let mut columns: Vec<Column> = report.by.iter().map(|by| key_column(by, by.name())).collect();
+    if let (Some(first), Some(by)) = (columns.first_mut(), report.by.first()) {
+        *first = key_column(by, "who works");
+    }
+    columns.extend(["steps", "mean", "host", "device", "both", "neither"].map(Column::number));
     let mut table = Table::new(columns);
-    let row = |label: &str, group: &StepGroup| {
+    for (mut cells, group) in keyed(report) {
         let Split { host, device, both, neither } = group.split;
-        let mut cells = vec![label.to_owned(), batches(group), number(group.count)];
+        cells.push(number(group.count));
         let mean = |total: i64| time_in_column((total as f64 / group.count.max(1) as f64).round() as i64);
         cells.extend([group.total, host, device, both, neither].map(mean));
-        cells
-    };
-    for group in &steps.groups {
-        table.push(row(phase_name(group.phase), group));
-    }
-    if steps.groups.len() > 1 {
-        table.push(row("all", &steps.all));
+        table.push(cells);
     }
     table
 }
 
-fn group_row(label: &str, group: &StepGroup) -> Vec<String> {
+fn group_row(group: &StepGroup) -> Vec<String> {
     let rates = group.tokens_per_second();
     let rate = |tokens: u64, per_second: Option<f64>| match per_second {
         Some(per_second) if tokens > 0 => rate(per_second),
         _ => "-".to_owned(),
     };
     vec![
-        label.to_owned(),
-        batches(group),
         number(group.count),
         time_in_column(group.total),
         time_in_column(group.mean().round() as i64),
