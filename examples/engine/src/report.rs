@@ -68,10 +68,10 @@ fn steps_table(trace: &Trace, nesting: &Nesting) -> String {
 fn layers_table(trace: &Trace, nesting: &Nesting) -> String {
     let found = layers(trace, nesting, &Selected::all(trace), &LayersOptions::default());
     let Some(phase) = found.phases.first() else { return String::new() };
-    let name = |column: usize| trace.strings.get(found.categories[column]);
+    let name = |column: usize| found.columns[column].map_or("", |category| trace.strings.get(category));
     let sum = |column: usize| found.column_sum(phase, column).self_time;
     // Some categories are only outside of layers: loading, scheduling.
-    let inside: Vec<usize> = (0..found.categories.len()).filter(|&column| sum(column) > 0).collect();
+    let inside: Vec<usize> = (0..found.columns.len()).filter(|&column| sum(column) > 0).collect();
     let line = |label: &str, time: &dyn Fn(usize) -> i64| {
         let all = inside.iter().map(|&column| time(column)).sum();
         row(label, std::iter::once(all).chain(inside.iter().map(|&column| time(column))).map(millis))

@@ -4,6 +4,7 @@ use super::error::Error;
 use super::hash::hash;
 use super::pairing;
 use super::record::{Binding, EventKind, NEVER, Record};
+use super::slice_survey::SliceSurvey;
 use super::summary::Left;
 use crate::check::events::flow_number;
 use crate::kineto;
@@ -31,7 +32,8 @@ const FIELDS_BYTES_MAX: usize = 16 << 20;
 pub(super) enum Wanted {
     /// Slices of threads, one track after the other, without arguments.
     SlicesByTrack,
-    /// Slices of threads, by time, with arguments.
+    /// Slices of threads, by time, with arguments; and begins and ends of flows, the ends before the slices that begin
+    /// at their time.
     Slices,
     /// Everything, by time.
     Everything,
@@ -59,6 +61,8 @@ pub(super) struct Collected {
     pub aside: Vec<Vec<u8>>,
     /// True if any slice has a category of torch's profiler.
     pub is_kineto: bool,
+    /// Properties of the slices. Filled for [`Wanted::Slices`].
+    pub survey: SliceSurvey,
     /// Events that were left out.
     pub left: Left,
     /// Losses of the reader.
@@ -84,6 +88,7 @@ pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Err
             fields: Fields::within(FIELDS_BYTES_MAX),
             aside: Vec::new(),
             is_kineto: false,
+            survey: SliceSurvey::default(),
             left: Left::default(),
             losses: Losses::default(),
             recordings: Recordings::default(),
@@ -100,8 +105,8 @@ pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Err
     }
     let Collector { mut collected, edges, mut scratch, .. } = collector;
     collected.recordings = recordings;
-    let items = &mut collected.items;
-    let unpaired = pairing::pair(edges, |time, order, slice| push(items, &mut scratch, wanted, time, order, slice));
+    let all = &mut collected;
+    let unpaired = pairing::pair(edges, |time, order, slice| push(all, &mut scratch, wanted, time, order, slice));
     let unpaired = unpaired.map_err(Error::Spill)?;
     collected.left.unclosed = unpaired.begins;
     collected.left.unopened = unpaired.ends;
@@ -109,7 +114,7 @@ pub(super) fn collect(input: impl Read, wanted: Wanted) -> Result<Collected, Err
 }
 
 fn push(
-    sorter: &mut SpillSort,
+    collected: &mut Collected,
     scratch: &mut Vec<u8>,
     wanted: Wanted,
     time: i64,
@@ -122,10 +127,16 @@ fn push(
     };
     scratch.clear();
     record.push_to(scratch);
-    // An end that may bind to the slice around it comes after the slices that begin at its time.
-    let is_after = wanted == Wanted::Everything && record.kind == EventKind::FlowEndAtNext;
-    let kind = if is_after { EventKind::FlowEnd } else { record.kind };
-    sorter.push(Record { kind, ..*record }.key(major, time, order), scratch)
+    if wanted == Wanted::Slices && record.kind == EventKind::Slice {
+        collected.survey.add(record);
+    }
+    let kind = match (wanted, record.kind) {
+        // An end that may bind to the slice around it comes after the slices that begin at its time.
+        (Wanted::Everything, EventKind::FlowEndAtNext) => EventKind::FlowEnd,
+        (Wanted::Slices, EventKind::FlowEnd) => EventKind::FlowEndAtNext,
+        (_, kind) => kind,
+    };
+    collected.items.push(Record { kind, ..*record }.key(major, time, order), scratch)
 }
 
 struct Collector {
@@ -196,6 +207,10 @@ impl Collector {
                     order,
                     &Record { args: args.unwrap_or_default(), ..empty(EventKind::End, row, time) },
                 )
+            }
+            b's' | b'f' if self.wanted == Wanted::Slices => {
+                self.leave_out(event);
+                self.flow(event, time, order)
             }
             _ if matches!(self.wanted, Wanted::Slices | Wanted::SlicesByTrack) => {
                 self.leave_out(event);
@@ -309,7 +324,7 @@ impl Collector {
         let first = &mut self.collected.first;
         *first = Some(first.map_or(time, |first| first.min(time)));
         match to {
-            To::Items => push(&mut self.collected.items, &mut self.scratch, self.wanted, time, order, record),
+            To::Items => push(&mut self.collected, &mut self.scratch, self.wanted, time, order, record),
             To::Edges => {
                 self.scratch.clear();
                 record.push_to(&mut self.scratch);
@@ -356,7 +371,7 @@ impl Collector {
             let row = self.process(event).0;
             let args = event.args.unwrap_or_default();
             let record = Record { name: about::NAME, args, ..empty(EventKind::Metadata, row, i64::MIN) };
-            return push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record);
+            return push(&mut self.collected, &mut self.scratch, self.wanted, i64::MIN, order, &record);
         }
         if self.wanted != Wanted::Events {
             if !is_known {
@@ -370,7 +385,7 @@ impl Collector {
             return Ok(());
         }
         let record = Record { name: &name, args: event.json, ..empty(EventKind::Metadata, row, i64::MIN) };
-        push(&mut self.collected.items, &mut self.scratch, self.wanted, i64::MIN, order, &record)
+        push(&mut self.collected, &mut self.scratch, self.wanted, i64::MIN, order, &record)
     }
 
     /// Stores a metadata event separately from the others. Returns false if there is no room.

@@ -17,8 +17,10 @@ mod pairing;
 mod pending_records;
 mod perfetto;
 mod record;
+mod slice_survey;
 mod speedscope;
 mod stacks;
+mod step_marks;
 mod summary;
 mod svg;
 mod timeline;
@@ -44,7 +46,7 @@ pub enum Target {
     Folded,
     /// A flame graph of the folded stacks.
     Svg,
-    /// A table with one row per slice of a thread.
+    /// A table with one row per slice of a thread, with its layer, step and parent.
     Csv,
 }
 

@@ -80,7 +80,7 @@ fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
     let mut layer_of_value = |value: StringId| {
         *known.entry(value).or_insert_with(|| {
             let text = trace.strings.get(value);
-            number(text).or_else(|| layer_in(text)).unwrap_or(NONE)
+            layer_of_value(text).unwrap_or(NONE)
         })
     };
     inherit(trace, nesting, |slice| column.of(trace.slices.order[slice]).map_or(NONE, &mut layer_of_value))
@@ -119,8 +119,19 @@ fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) 
     layer_of
 }
 
+/// Returns the layer that a value of [`LAYER_ARG`] states: a number, or a text that contains a layer as a name does.
+pub(crate) fn layer_of_value(text: &str) -> Option<u32> {
+    number(text).or_else(|| layer_in(text))
+}
+
+/// Returns true if the ids of tracks are layers: several consecutive numbers from 0 or 1. Other texts are ignored.
+pub(crate) fn tids_are_layers<'a>(tids: impl Iterator<Item = &'a str>) -> bool {
+    let layers: Vec<u32> = tids.filter_map(number).collect();
+    has_several(&layers) && are_consecutive(&layers)
+}
+
 /// Parses a number that consists of digits only.
-fn number(text: &str) -> Option<u32> {
+pub(crate) fn number(text: &str) -> Option<u32> {
     let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| text.parse().ok()).flatten().filter(|&layer| layer != NONE)
 }
@@ -135,7 +146,7 @@ fn number(text: &str) -> Option<u32> {
 /// | `nn.Module: LlamaDecoderLayer_12`, `nn.Module: T5Block_3` | torch.profiler with modules |
 ///
 /// The number must not be followed by a letter: `h.3x3` is not a layer.
-fn layer_in(name: &str) -> Option<u32> {
+pub(crate) fn layer_in(name: &str) -> Option<u32> {
     let bytes = name.as_bytes();
     let is_module = name.starts_with("nn.Module: ");
     let mut at = 0;

@@ -32,12 +32,12 @@ engine (1);thread stream 7;late 4000
 
 #[test]
 fn a_table_has_one_row_per_slice_in_time_order() {
-    let expected = r#"start_ns,duration_ns,name,category,process,pid,thread,tid,args
-10000,10500,outer; or so,,engine,1,main,2,
-11000,4000,early,,engine,1,,stream 7,
-12000,3000,inner,op,engine,1,main,2,"{""text"":""a \""b\"", c""}"
-13000,4000,late,,engine,1,,stream 7,
-16000,2000,inner,,engine,1,main,2,"{""y"":1,""z"":2}"
+    let expected = r#"start_ns,duration_ns,name,category,process,pid,thread,tid,args,layer,step,phase,parent
+10000,10500,outer; or so,,engine,1,main,2,,,,,
+11000,4000,early,,engine,1,,stream 7,,,,,
+12000,3000,inner,op,engine,1,main,2,"{""text"":""a \""b\"", c""}",,,,outer; or so
+13000,4000,late,,engine,1,,stream 7,,,,,
+16000,2000,inner,,engine,1,main,2,"{""y"":1,""z"":2}",,,,outer; or so
 "#;
     assert_eq!(converted_text(Target::Csv, TRACE), expected);
 }

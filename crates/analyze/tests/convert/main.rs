@@ -2,6 +2,7 @@
 
 mod anything;
 mod collection;
+mod csv_context;
 mod formats;
 mod layerwise;
 mod round_trip;

@@ -28,7 +28,7 @@ Formats and their extensions; adding `.gz` or `.zst` compresses the file:
   speedscope      .speedscope.json  for speedscope.app
   folded          .folded, .txt     a line per stack, with its self time in ns
   svg             .svg              a flame graph
-  csv             .csv              a row per slice
+  csv             .csv              a row per slice, with its layer, step and parent
   torch           .pt.trace.json    as torch.profiler writes it, for
                                     HolisticTraceAnalysis; times in whole us
   vllm-layerwise  .layerwise.json   vLLM's profile: a tree of modules per step

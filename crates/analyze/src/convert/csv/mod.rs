@@ -1,25 +1,47 @@
 //! CSV table with one row per slice, in time order.
 
+mod context;
+mod launches;
+mod step_tracker;
+
 use super::collect::{Collected, Wanted, collect};
 use super::error::Error;
 use super::ordered_lanes::{LaneId, Owner};
-use super::record::{NEVER, Record};
+use super::record::{EventKind, NEVER, Record};
 use super::summary::Summary;
 use super::timeline::{TimelineSink, replay};
+use context::{Contexts, SliceContext};
 use csv::Writer;
+use ferrum_trace_model::vocab::Phase;
 use ferrum_trace_model::{StringId, Strings, TrackId, Tracks};
 use std::borrow::Cow;
 use std::io::{Read, Write};
 
-const HEADER: [&str; 9] = ["start_ns", "duration_ns", "name", "category", "process", "pid", "thread", "tid", "args"];
+const HEADER: [&str; 13] = [
+    "start_ns",
+    "duration_ns",
+    "name",
+    "category",
+    "process",
+    "pid",
+    "thread",
+    "tid",
+    "args",
+    "layer",
+    "step",
+    "phase",
+    "parent",
+];
 
 /// Converts slices of threads.
 pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
-    let Collected { items, strings, tracks, n_events, left, losses, recordings, .. } = collect(input, Wanted::Slices)?;
+    let Collected { items, strings, tracks, n_events, left, losses, recordings, survey, .. } =
+        collect(input, Wanted::Slices)?;
     let mut sink = CsvSink {
         table: Writer::from_writer(output),
         tracks: &tracks,
         strings: &strings,
+        contexts: Contexts::new(&survey, &tracks, &strings),
         summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
     sink.table.write_record(HEADER).map_err(write_error)?;
@@ -32,6 +54,7 @@ struct CsvSink<'a> {
     table: Writer<&'a mut dyn Write>,
     tracks: &'a Tracks,
     strings: &'a Strings,
+    contexts: Contexts<'a>,
     summary: Summary,
 }
 
@@ -41,6 +64,7 @@ impl TimelineSink for CsvSink<'_> {
     }
 
     fn begin(&mut self, _lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
+        let SliceContext { layer, step, parent } = self.contexts.begin(time, slice);
         let text = |id: Option<StringId>| id.map_or("", |id| self.strings.get(id));
         let track = self.tracks.get(TrackId(slice.row));
         let process = self.tracks.get_process(track.process);
@@ -49,7 +73,7 @@ impl TimelineSink for CsvSink<'_> {
             end => end.saturating_sub(time).to_string(),
         };
         let args = joined(slice.args, slice.end_args);
-        let row = [
+        let row: [&str; HEADER.len()] = [
             &time.to_string(),
             &duration,
             slice.name,
@@ -59,6 +83,10 @@ impl TimelineSink for CsvSink<'_> {
             text(track.name),
             text(track.tid),
             &String::from_utf8_lossy(&args),
+            &layer.map(|layer| layer.to_string()).unwrap_or_default(),
+            &step.map(|step| step.number.to_string()).unwrap_or_default(),
+            step.and_then(|step| step.phase).map_or("", Phase::as_str),
+            parent.as_deref().unwrap_or_default(),
         ];
         self.table.write_record(row).map_err(write_error)?;
         self.summary.n_slices += 1;
@@ -69,7 +97,12 @@ impl TimelineSink for CsvSink<'_> {
         Ok(())
     }
 
-    fn point(&mut self, _lane: Option<LaneId>, _time: i64, _point: &Record<'_>) -> Result<(), Error> {
+    fn point(&mut self, _lane: Option<LaneId>, time: i64, point: &Record<'_>) -> Result<(), Error> {
+        match point.kind {
+            EventKind::FlowBegin => self.contexts.flow_begin(time, point),
+            EventKind::FlowEnd | EventKind::FlowEndAtNext => self.contexts.flow_end(time, point),
+            _ => {}
+        }
         Ok(())
     }
 }
