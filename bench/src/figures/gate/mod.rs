@@ -99,6 +99,9 @@ impl Lab {
     fn compare_all(&self, result: &mut SeriesResult, progress: &mut Progress) -> Outcome {
         let series = result.series;
         for n in 0..series.n_comparisons {
+            if sys::is_interrupted() {
+                return Err("interrupted".into());
+            }
             let place = n % result.tallies.len().max(1);
             let Some((plant, tally)) = result.tallies.get_mut(place) else { return Ok(()) };
             // Each side goes first equally often.
