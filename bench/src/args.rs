@@ -34,6 +34,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<std::path::PathBuf>,
 
+    /// A/A comparisons of `gate`
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub aa: u32,
+
+    /// Runs per side of an A/A comparison of `gate`
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+
+    /// Comparisons of `gate` for each planted slowdown
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub planted: u32,
+
     /// Print JSON instead of tables
     #[arg(long)]
     pub json: bool,
@@ -77,6 +89,8 @@ pub(crate) enum Figure {
     Modes,
     /// a flight recorder at full speed for minutes; not part of `all`
     Soak,
+    /// error rates of `ferrum-trace diff` and `gate` on runs of the example engine; not part of `all`
+    Gate,
     /// the decoding thread's longest pause while files are written; needs 11 GB of disk
     Stopping,
     /// time that recording adds to the decode steps of an engine
@@ -86,7 +100,8 @@ pub(crate) enum Figure {
 
 impl Args {
     pub(crate) fn wants(&self, figure: Figure) -> bool {
-        self.figure == figure || self.figure == Figure::All && figure != Figure::Soak
+        let is_part_of_all = !matches!(figure, Figure::Soak | Figure::Gate);
+        self.figure == figure || self.figure == Figure::All && is_part_of_all
     }
 
     /// The selected contenders, the floor first because every ratio is to it.

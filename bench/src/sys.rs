@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cycle counter, unfenced: the cheapest clock, which the floor reads twice.
 #[cfg(target_arch = "x86_64")]
@@ -47,6 +48,29 @@ pub(crate) fn thread_waits() -> u64 {
     // SAFETY: filled by the successful call above.
     let usage = unsafe { usage.assume_init() };
     usage.ru_nvcsw as u64
+}
+
+/// Set by the first Ctrl-C.
+static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Notes the first Ctrl-C for [`is_interrupted`]. A second one ends the process.
+pub(crate) fn catch_interrupts() {
+    extern "C" fn note(_signal: libc::c_int) {
+        IS_INTERRUPTED.store(true, Ordering::Relaxed);
+    }
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all-zero bytes are a valid `sigaction`: no handler, no flags, an empty mask.
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = note as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
+    // SAFETY: the action is complete and outlives the call; the handler only stores to an atomic.
+    let status = unsafe { libc::sigaction(libc::SIGINT, action, std::ptr::null_mut()) };
+    assert_eq!(status, 0, "cannot handle SIGINT");
+}
+
+/// Returns true after Ctrl-C.
+pub(crate) fn is_interrupted() -> bool {
+    IS_INTERRUPTED.load(Ordering::Relaxed)
 }
 
 /// Resident memory now, from `/proc/self/status`.

@@ -7,6 +7,7 @@ pub(crate) mod convert;
 #[cfg(feature = "engine")]
 pub(crate) mod engine;
 pub(crate) mod forms;
+pub(crate) mod gate;
 pub(crate) mod laps;
 pub(crate) mod latency;
 pub(crate) mod modes;
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Clock, clock::run),
         (Figure::Modes, modes::run),
         (Figure::Soak, soak::run),
+        (Figure::Gate, gate::run),
         (Figure::Stopping, stopping::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
