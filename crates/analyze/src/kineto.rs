@@ -56,7 +56,7 @@ pub(crate) const SEQUENCE: &str = "Seq";
 pub(crate) const BASE_TIME: &str = "baseTimeNanoseconds";
 /// Field of the file: name of the host.
 pub(crate) const HOST_NAME: &str = "host_name";
-/// Field of the file: an object with the [`RANK`].
+/// Field of the file: an object with the rank of the process.
 pub const DISTRIBUTED: &str = "distributedInfo";
 /// Field of the file: a list of the devices of the machine.
 pub const DEVICE_PROPERTIES: &str = "deviceProperties";

@@ -12,7 +12,7 @@ pub struct SideRuns<'a> {
     pub profile: &'a Profile,
 }
 
-/// Options of [`compare`].
+/// Options of [`compare`](super::compare()).
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
     /// Confidence level of intervals and tests.

@@ -35,7 +35,6 @@ mod rank_test;
 mod ranks;
 mod robust;
 mod shifts;
-mod verdict;
 mod warm_up;
 
 pub use bootstrap::{Interval, Statistic, block_bootstrap};
@@ -47,5 +46,4 @@ pub use multiple::{adjusted_level, holm};
 pub use plan::{attainable_runs, runs_needed, smallest_p};
 pub use random::Random;
 pub use robust::{mad, median, spread};
-pub use verdict::Verdict;
 pub use warm_up::warm_up;
