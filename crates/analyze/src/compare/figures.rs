@@ -49,7 +49,7 @@ pub fn log_figures(name: &str, base: &[Run], new: &[Run]) -> Option<LogFigures> 
 /// Returns the figures of one stratum.
 pub(super) fn of_stratum(stratum: Stratum, base: &[Run], new: &[Run]) -> Option<LogFigures> {
     let figures = |runs: &[Run]| {
-        let of_run = |run: &Run| run.strata.iter().find(|it| it.stratum == stratum).map(|it| it.median_ns);
+        let of_run = |run: &Run| run.strata.iter().find(|it| it.stratum == stratum).map(|it| it.undisturbed_ns);
         logs(runs.iter().map(of_run))
     };
     LogFigures::of(figures(base), figures(new))
@@ -61,7 +61,7 @@ type Value = fn(&StratumFigures) -> Option<f64>;
 fn stratified(name: &str) -> Option<(Value, impl Fn(&Stratum) -> bool + use<>)> {
     let (head, phase) = name.split_once('.').map_or((name, None), |(head, phase)| (head, Some(phase.to_owned())));
     let value: Value = match head {
-        STEP => |figures| Some(figures.median_ns),
+        STEP => |figures| Some(figures.undisturbed_ns),
         DEVICE_BUSY => |figures| figures.device_busy_ns,
         _ => return None,
     };
@@ -86,7 +86,7 @@ fn logs(figures: impl Iterator<Item = Option<f64>>) -> Vec<(usize, f64)> {
 
 /// Strata that both sides have, with weights that both sides share.
 ///
-/// The figure of a run is the weighted mean of the logarithms of its medians, each relative to the mean of that stratum
+/// The figure of a run is the weighted mean of the logarithms of its step times, each relative to the mean of that stratum
 /// over all runs. So a run that has other batches than another one is not faster or slower for that reason alone.
 struct CommonMix {
     value: Value,
@@ -166,15 +166,15 @@ mod tests {
     use ferrum_trace_model::vocab::Phase;
 
     fn run(strata: &[(u64, u64, f64)]) -> Run {
-        let figures = |&(batch, count, median_ns): &(u64, u64, f64)| StratumFigures {
+        let figures = |&(batch, count, undisturbed_ns): &(u64, u64, f64)| StratumFigures {
             stratum: Stratum {
                 phase: Some(Phase::Decode),
                 batch: Some(BatchRange { from: batch, to: batch }),
                 prompt: None,
             },
             count,
-            total_ns: (count as f64 * median_ns) as i64,
-            median_ns,
+            total_ns: (count as f64 * undisturbed_ns) as i64,
+            undisturbed_ns,
             device_busy_ns: None,
         };
         Run { strata: strata.iter().map(figures).collect(), ..Run::default() }

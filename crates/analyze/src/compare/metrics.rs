@@ -43,6 +43,35 @@ pub struct MetricComparison {
     pub verdict: Verdict,
 }
 
+/// Share of the error rate that [`STEP`] gets among the headline metrics. The others share the rest, so that they take
+/// little of its power, and all of it if steps differ.
+const SHARE_OF_STEP: f64 = 0.8;
+
+/// Shares of the error rate.
+struct Shares {
+    is_step_first: bool,
+    /// Number of metrics that are tested, at least 1.
+    n_tests: usize,
+}
+
+impl Shares {
+    fn of(names: &[String], figures: &[Option<LogFigures>], options: &CompareOptions) -> Self {
+        let tested = names.iter().zip(figures).filter(|(_, figures)| figures.as_ref().is_some_and(is_tested));
+        let tested: Vec<&String> = tested.map(|(name, _)| name).collect();
+        let is_step_first = options.metrics.is_empty() && tested.len() > 1 && tested.iter().any(|name| *name == STEP);
+        Self { is_step_first, n_tests: tested.len().max(1) }
+    }
+
+    /// Returns the share of a metric.
+    fn of_metric(&self, name: &str) -> f64 {
+        match self.is_step_first {
+            true if name == STEP => SHARE_OF_STEP,
+            true => (1.0 - SHARE_OF_STEP) / (self.n_tests - 1) as f64,
+            false => 1.0 / self.n_tests as f64,
+        }
+    }
+}
+
 /// Compares the headline metrics that both sides have, or those that were asked for.
 pub(super) fn headlines(sides: &Sides, options: &CompareOptions) -> Vec<MetricComparison> {
     let names: Vec<String> = match &options.metrics[..] {
@@ -51,14 +80,15 @@ pub(super) fn headlines(sides: &Sides, options: &CompareOptions) -> Vec<MetricCo
     };
     let figures: Vec<Option<LogFigures>> =
         names.iter().map(|name| log_figures(name, sides.base.runs, sides.new.runs)).collect();
-    let n_tests = figures.iter().flatten().filter(|figures| is_tested(figures)).count().max(1);
+    let shares = Shares::of(&names, &figures, options);
     let mut compared: Vec<MetricComparison> = names
         .iter()
         .zip(&figures)
-        .map(|(name, figures)| compare_one(name, figures.as_ref(), sides, options, n_tests))
+        .map(|(name, figures)| compare_one(name, figures.as_ref(), sides, options, shares.of_metric(name)))
         .collect();
-    let p_values: Vec<f64> = compared.iter().filter_map(|it| it.p_value).collect();
-    let mut adjusted = stats::holm(&p_values).into_iter();
+    let tested = compared.iter().filter_map(|it| Some((it.p_value?, shares.of_metric(&it.name))));
+    let (p_values, weights): (Vec<f64>, Vec<f64>) = tested.unzip();
+    let mut adjusted = stats::weighted_holm(&p_values, &weights).into_iter();
     for metric in compared.iter_mut().filter(|it| it.p_value.is_some()) {
         metric.p_adjusted = adjusted.next();
     }
@@ -72,7 +102,7 @@ pub(super) fn headlines(sides: &Sides, options: &CompareOptions) -> Vec<MetricCo
 pub(super) fn details(sides: &Sides, options: &CompareOptions) -> Vec<MetricComparison> {
     let mut details: Vec<MetricComparison> = Vec::new();
     let mut add = |name: String, figures: Option<LogFigures>| {
-        let mut metric = compare_one(&name, figures.as_ref(), sides, options, 1);
+        let mut metric = compare_one(&name, figures.as_ref(), sides, options, 1.0);
         metric.p_adjusted = metric.p_value;
         metric.decide(figures.as_ref(), sides, options);
         details.push(metric);
@@ -122,11 +152,11 @@ fn compare_one(
     figures: Option<&LogFigures>,
     sides: &Sides,
     options: &CompareOptions,
-    n_tests: usize,
+    share: f64,
 ) -> MetricComparison {
     let full = metric::full_name(name);
     let typical = figures.and_then(LogFigures::typical);
-    let design = figures.map_or(Design::Independent, |figures| design(figures, sides, options, n_tests));
+    let design = figures.map_or(Design::Independent, |figures| design(figures, sides, options, share));
     let result: Option<TwoSided> = figures
         .filter(|figures| is_tested(figures))
         .and_then(|figures| stats::compare(&figures.base, &figures.new, &design, options.level));
@@ -149,12 +179,12 @@ fn compare_one(
     }
 }
 
-/// Returns the design of the test: blocks of interleaved runs, if the test within blocks can reach the error rate that
-/// the correction for `n_tests` metrics leaves. The choice depends on numbers of runs only, so the test stays exact.
-fn design(figures: &LogFigures, sides: &Sides, options: &CompareOptions, n_tests: usize) -> Design {
+/// Returns the design of the test: blocks of interleaved runs, if the test within blocks can reach this share of the error
+/// rate. The choice depends on numbers of runs only, so the test stays exact.
+fn design(figures: &LogFigures, sides: &Sides, options: &CompareOptions, share: f64) -> Design {
     let Some(blocks) = &sides.blocks else { return Design::Independent };
     let design = Design::Blocks(renumbered(blocks, figures));
-    let error_rate = (1.0 - options.level) / n_tests as f64;
+    let error_rate = (1.0 - options.level) * share;
     let smallest = stats::smallest_p(&design, figures.base.len(), figures.new.len());
     if smallest <= error_rate { design } else { Design::Independent }
 }
@@ -207,7 +237,7 @@ impl MetricComparison {
     }
 
     fn runs_needed(&self, figures: &LogFigures, sides: &Sides, options: &CompareOptions) -> Option<usize> {
-        let design = design(figures, sides, options, 1);
+        let design = design(figures, sides, options, 1.0);
         let result = stats::compare(&figures.base, &figures.new, &design, options.level)?;
         stats::runs_needed(&result, &figures.base, &figures.new, &design, options.margin.ln_1p())
     }

@@ -22,6 +22,9 @@ use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::{Op, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Quantile of the durations that stands for an undisturbed step.
+const UNDISTURBED: f64 = 0.1;
+
 /// Facts about a trace that its columns do not have.
 #[derive(Clone, Debug, Default)]
 pub struct TraceInfo {
@@ -131,14 +134,15 @@ impl<'a> StepSet<'a> {
 
     fn add_figures(&self, run: &mut Run, options: &MeasureOptions) {
         for (&stratum, places) in &self.strata {
-            let durations = self.durations(places);
-            let Some(median_ns) = stats::median(&durations) else { continue };
+            let mut durations = self.durations(places);
+            durations.sort_by(f64::total_cmp);
+            let Some(undisturbed_ns) = stats::quantile(&durations, UNDISTURBED) else { continue };
             let busy: Vec<f64> = places.iter().map(|&place| self.steps()[place].device.busy as f64).collect();
             run.strata.push(StratumFigures {
                 stratum,
                 count: places.len() as u64,
                 total_ns: places.iter().fold(0, |sum, &place| sum.saturating_add(self.steps()[place].duration)),
-                median_ns,
+                undisturbed_ns,
                 device_busy_ns: stats::median(&busy).filter(|&busy| busy > 0.0),
             });
         }

@@ -2,7 +2,7 @@
 //!
 //! | name | figure |
 //! | --- | --- |
-//! | `step`, `step.decode` | time of a step, over all phases or of one, at a common mix of batches |
+//! | `step`, `step.decode` | time of an undisturbed step, over all phases or of one, at a common mix of batches |
 //! | `device_busy` | time in which a device works for a step, at a common mix of batches |
 //! | `step.decode.p99` | a percentile of the step times of a phase, as they are; also `mean`, `p50`, `p95`, `max` |
 //! | `tokens_per_s`, `prompt_tokens_per_s` | generated and prompt tokens per second |

@@ -38,8 +38,9 @@ pub struct StratumFigures {
     pub count: u64,
     /// Sum of their durations.
     pub total_ns: i64,
-    /// Median of their durations.
-    pub median_ns: f64,
+    /// Time of an undisturbed step: the 10th percentile of their durations. Other programs only make steps longer, so
+    /// the lower end varies less from run to run than the median.
+    pub undisturbed_ns: f64,
     /// Median of the time in which a device works for them; `None` if none does.
     pub device_busy_ns: Option<f64>,
 }
@@ -84,11 +85,11 @@ impl Run {
 }
 
 impl StratumFigures {
-    /// Adds the steps of another trace: the median becomes the mean of the medians, by number of steps.
+    /// Adds the steps of another trace. Percentiles become the mean of those of the traces, by number of steps.
     fn join(&mut self, other: &Self) {
         let (own, others) = (self.count as f64, other.count as f64);
         let mean = |one: f64, two: f64| (one * own + two * others) / (own + others).max(1.0);
-        self.median_ns = mean(self.median_ns, other.median_ns);
+        self.undisturbed_ns = mean(self.undisturbed_ns, other.undisturbed_ns);
         self.device_busy_ns = self.device_busy_ns.zip(other.device_busy_ns).map(|(one, two)| mean(one, two));
         self.count = self.count.saturating_add(other.count);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
@@ -113,13 +114,13 @@ fn join_figures(
 mod tests {
     use super::*;
 
-    fn rank(rank: u32, median_ns: f64, ttft: f64) -> Run {
+    fn rank(rank: u32, undisturbed_ns: f64, ttft: f64) -> Run {
         let stratum = Stratum::default();
         Run {
             names: vec![format!("rank{rank}.json")],
             ranks: vec![rank],
             facts: RunFacts { n_traces: 1, ..RunFacts::default() },
-            strata: vec![StratumFigures { stratum, count: 10, total_ns: 1000, median_ns, device_busy_ns: None }],
+            strata: vec![StratumFigures { stratum, count: 10, total_ns: 1000, undisturbed_ns, device_busy_ns: None }],
             figures: BTreeMap::from([("ttft.p50".to_owned(), ttft)]),
             ..Run::default()
         }
@@ -131,7 +132,7 @@ mod tests {
         run.join(rank(0, 200.0, 2.0));
         run.join(rank(2, 300.0, 6.0));
         assert_eq!((run.ranks.clone(), run.n_steps(), run.strata.len()), (vec![0, 1, 2], 30, 1));
-        assert!((run.strata[0].median_ns - 200.0).abs() < 1e-9);
+        assert!((run.strata[0].undisturbed_ns - 200.0).abs() < 1e-9);
         assert!((run.figures["ttft.p50"] - 3.0).abs() < 1e-9);
     }
 }

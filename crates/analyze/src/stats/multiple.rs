@@ -5,13 +5,22 @@
 /// If none of the metrics changed, the probability that any adjusted value is at most 5 % is at most 5 %, whatever the
 /// dependence between the metrics. Values that are not numbers count as 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<(usize, f64)> = p_values.iter().map(|p| if p.is_nan() { 1.0 } else { *p }).enumerate().collect();
-    order.sort_by(|left, right| left.1.total_cmp(&right.1));
+    weighted_holm(p_values, &vec![1.0; p_values.len()])
+}
+
+/// Returns adjusted p values as [`holm`] does, with weights, which must be positive: a metric with more weight gets more
+/// of the error rate. The error rate of a metric that is rejected goes to the others.
+pub fn weighted_holm(p_values: &[f64], weights: &[f64]) -> Vec<f64> {
+    let number = |p_value: &f64| if p_value.is_nan() { 1.0 } else { *p_value };
+    let mut order: Vec<(usize, f64, f64)> =
+        p_values.iter().map(number).zip(weights).enumerate().map(|(idx, (p, weight))| (idx, p, *weight)).collect();
+    order.sort_by(|left, right| (left.1 / left.2).total_cmp(&(right.1 / right.2)));
     let mut adjusted = vec![1.0; p_values.len()];
-    let mut largest: f64 = 0.0;
-    for (n_smaller, (idx, p_value)) in order.into_iter().enumerate() {
-        largest = largest.max((p_value * (p_values.len() - n_smaller) as f64).min(1.0));
+    let (mut largest, mut left): (f64, f64) = (0.0, weights.iter().sum());
+    for (idx, p_value, weight) in order {
+        largest = largest.max((p_value * left / weight).min(1.0));
         adjusted[idx] = largest;
+        left -= weight;
     }
     adjusted
 }
@@ -27,6 +36,15 @@ pub fn adjusted_level(level: f64, n_metrics: usize) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_metric_with_more_weight_gets_more_of_the_error_rate() {
+        let close = |found: Vec<f64>, expected: [f64; 3]| {
+            assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found:?}");
+        };
+        close(weighted_holm(&[0.03, 0.03, 0.2], &[8.0, 1.0, 1.0]), [0.0375, 0.06, 0.2]);
+        close(weighted_holm(&[0.9, 0.004, 0.2], &[8.0, 1.0, 1.0]), [1.0, 0.04, 1.0]);
+    }
 
     #[test]
     fn the_smallest_value_is_multiplied_by_the_number_of_tests() {

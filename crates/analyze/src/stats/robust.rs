@@ -59,7 +59,7 @@ pub(super) fn standard_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns the value below which a share of the sorted values lies, by nearest rank.
-pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }

@@ -16,7 +16,8 @@ fn the_program_records_steps_of_a_given_length() {
     let Some(micros) = std::env::var_os(STEP_MICROS) else { return };
     let micros: u64 = micros.into_string().unwrap().parse().unwrap();
     let engine = Track::new("engine");
-    let begin = Timestamp::now();
+    // Later than the start of the recording, which is its first event.
+    let begin = Timestamp::now() + Duration::from_secs(1);
     for step in 0..N_STEPS {
         let at = |time: u64| begin + Duration::from_micros(step * 10 * micros + time);
         complete_at!(engine, at(0), at(micros), "decode", "step", phase = "decode", batch = 2, decode_tokens = 2);

@@ -30,7 +30,8 @@ unit, because the steps of a run depend on each other. Five runs per side or
 more are a good choice, made alternately (base, new, new, base, …).
 
 The headline metrics:
-  step          time of a step at a common mix of phases and batches
+  step          time of an undisturbed step (10th percentile) at a common mix of
+                phases and batches
   tokens_per_s  generated tokens per second
   ttft, tpot    time to the first token, time per output token: median
   queue         time before the first run of a request: median
