@@ -86,8 +86,9 @@ fn logs(figures: impl Iterator<Item = Option<f64>>) -> Vec<(usize, f64)> {
 
 /// Strata that both sides have, with weights that both sides share.
 ///
-/// The figure of a run is the weighted mean of the logarithms of its step times, each relative to the mean of that stratum
-/// over all runs. So a run that has other batches than another one is not faster or slower for that reason alone.
+/// The figure of a run is the weighted mean of the logarithms of its step times, each relative to the mean of that
+/// stratum over all runs. So a run that has other batches than another one is not faster or slower for that reason
+/// alone.
 struct CommonMix {
     value: Value,
     strata: BTreeMap<Stratum, Reference>,

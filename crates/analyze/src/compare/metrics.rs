@@ -179,8 +179,8 @@ fn compare_one(
     }
 }
 
-/// Returns the design of the test: blocks of interleaved runs, if the test within blocks can reach this share of the error
-/// rate. The choice depends on numbers of runs only, so the test stays exact.
+/// Returns the design of the test: blocks of interleaved runs, if the test within blocks can reach this share of the
+/// error rate. The choice depends on numbers of runs only, so the test stays exact.
 fn design(figures: &LogFigures, sides: &Sides, options: &CompareOptions, share: f64) -> Design {
     let Some(blocks) = &sides.blocks else { return Design::Independent };
     let design = Design::Blocks(renumbered(blocks, figures));

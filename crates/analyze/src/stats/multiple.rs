@@ -8,8 +8,8 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     weighted_holm(p_values, &vec![1.0; p_values.len()])
 }
 
-/// Returns adjusted p values as [`holm`] does, with weights, which must be positive: a metric with more weight gets more
-/// of the error rate. The error rate of a metric that is rejected goes to the others.
+/// Returns adjusted p values as [`holm`] does, with weights, which must be positive: a metric with more weight gets
+/// more of the error rate. The error rate of a metric that is rejected goes to the others.
 pub fn weighted_holm(p_values: &[f64], weights: &[f64]) -> Vec<f64> {
     let number = |p_value: &f64| if p_value.is_nan() { 1.0 } else { *p_value };
     let mut order: Vec<(usize, f64, f64)> =
