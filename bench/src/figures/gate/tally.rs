@@ -14,7 +14,7 @@ pub(super) struct Tally {
     pub n_with_alarm: usize,
     /// Comparisons whose steps are slower.
     pub n_found: usize,
-    /// Those of them whose first cause is the slowed operation.
+    /// Number of these whose first cause is the slowed operation.
     pub n_first_cause: usize,
     /// By metric, in the order of the report.
     pub metrics: Vec<(String, MetricTally)>,

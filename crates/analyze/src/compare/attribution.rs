@@ -46,8 +46,7 @@ pub struct Cause {
     pub place: Place,
     /// The category.
     pub category: String,
-    /// Name of the slices, or of the operation that launched them if [`Causes are grouped by
-    /// operation`](Cause::is_operation).
+    /// Name of the slices, or of the operation that launched them; see [`is_operation`](Self::is_operation).
     pub name: String,
     /// True if `name` is the operation that launched kernels, because the kernels of both sides have different names.
     pub is_operation: bool,
