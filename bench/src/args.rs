@@ -91,6 +91,10 @@ pub(crate) enum Figure {
     Soak,
     /// error rates of `ferrum-trace diff` and `gate` on runs of the example engine; not part of `all`
     Gate,
+    /// `ferrum-trace diff` of two large traces against `summary` of one; needs 3 GB of disk; not part of `all`
+    Diff,
+    /// predictions of `ferrum-trace path --what-if` against measured changes of the engine; not part of `all`
+    WhatIf,
     /// the decoding thread's longest pause while files are written; needs 11 GB of disk
     Stopping,
     /// time that recording adds to the decode steps of an engine
@@ -100,7 +104,7 @@ pub(crate) enum Figure {
 
 impl Args {
     pub(crate) fn wants(&self, figure: Figure) -> bool {
-        let is_part_of_all = !matches!(figure, Figure::Soak | Figure::Gate);
+        let is_part_of_all = !matches!(figure, Figure::Soak | Figure::Gate | Figure::Diff | Figure::WhatIf);
         self.figure == figure || self.figure == Figure::All && is_part_of_all
     }
 

@@ -2,8 +2,10 @@
 #![allow(clippy::disallowed_methods, reason = "this program measures time")]
 
 mod args;
+mod cargo_build;
 mod child;
 mod contenders;
+mod engine_runs;
 mod figures;
 mod header;
 #[cfg(any(feature = "peers", test))]

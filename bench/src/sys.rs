@@ -4,8 +4,10 @@
 #![allow(unsafe_code, reason = "std has no clock by id, rusage or cycle counter")]
 
 use std::ffi::CString;
+use std::io;
 use std::mem::MaybeUninit;
 use std::path::Path;
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cycle counter, unfenced: the cheapest clock, which the floor reads twice.
@@ -48,6 +50,40 @@ pub(crate) fn thread_waits() -> u64 {
     // SAFETY: filled by the successful call above.
     let usage = unsafe { usage.assume_init() };
     usage.ru_nvcsw as u64
+}
+
+/// Cost of a process that has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ChildCost {
+    /// Exit code; -1 if a signal ended it.
+    pub code: i32,
+    /// Time since the call to [`wait`].
+    pub wall_s: f64,
+    /// User and system time of all its threads.
+    pub cpu_s: f64,
+    /// Highest resident memory.
+    pub peak_bytes: u64,
+}
+
+/// Waits for a child that was just started.
+pub(crate) fn wait(child: Child) -> io::Result<ChildCost> {
+    let start = monotonic_ns();
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    let mut status = 0;
+    let pid = child.id() as libc::pid_t;
+    // SAFETY: both pointers are to live values; the call fills `usage` when it returns the id, checked below.
+    if unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) } != pid {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: filled by the successful call above.
+    let usage = unsafe { usage.assume_init() };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok(ChildCost {
+        code: if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 },
+        wall_s: (monotonic_ns() - start) as f64 / 1e9,
+        cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        peak_bytes: usage.ru_maxrss as u64 * 1024,
+    })
 }
 
 /// Set by the first Ctrl-C.

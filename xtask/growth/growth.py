@@ -30,6 +30,7 @@ COMMANDS = {
     "summary within": "summary IN --json --within f*",
     "layers": "layers IN --json",
     "steps": "steps IN --json",
+    "path": "path IN --json",
     "requests": "requests IN --json",
     "requests explain": "requests IN --json --explain slowest",
     "check": "check IN --json",

@@ -4,6 +4,7 @@
 pub(crate) mod candle;
 pub(crate) mod clock;
 pub(crate) mod convert;
+pub(crate) mod diff;
 #[cfg(feature = "engine")]
 pub(crate) mod engine;
 pub(crate) mod forms;
@@ -19,6 +20,7 @@ pub(crate) mod soak;
 pub(crate) mod span;
 pub(crate) mod startup;
 pub(crate) mod stopping;
+pub(crate) mod what_if;
 
 use crate::args::{Args, Figure};
 use crate::contenders::Outcome;
@@ -45,6 +47,8 @@ pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Modes, modes::run),
         (Figure::Soak, soak::run),
         (Figure::Gate, gate::run),
+        (Figure::Diff, diff::run),
+        (Figure::WhatIf, what_if::run),
         (Figure::Stopping, stopping::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),

@@ -214,10 +214,47 @@ fn async_events_keep_the_requested_arguments() {
     let trace = load(text.as_bytes(), &LoadOptions { args, n_workers: 1 }).unwrap().trace;
     assert_eq!(trace.asyncs.order, [0, 1, 3]);
     let value = |column: usize, event: usize| {
-        trace.args[column].of(trace.asyncs.order[event]).map(|value| trace.strings.get(value))
+        trace.args[column].of(trace.asyncs.order[event]).map(|value| value.content(&trace.strings).into_owned())
     };
-    assert_eq!([value(0, 0), value(1, 1), value(2, 2)], [Some("12"), Some("3"), Some("stop")]);
+    assert_eq!([value(0, 0), value(1, 1), value(2, 2)], ["12", "3", "stop"].map(|text| Some(text.to_owned())));
     assert_eq!([value(0, 1), value(2, 0)], [None, None]);
+}
+
+#[test]
+fn arguments_of_any_form_keep_their_content() {
+    let of_args = |args: &str| {
+        let text = format!(r#"[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,{args},"dur":1}}]"#);
+        let wanted = ["a", "b c"].map(str::to_owned).to_vec();
+        let trace = load(text.as_bytes(), &LoadOptions { args: wanted, n_workers: 1 }).unwrap().trace;
+        let content = |column: usize| trace.args[column].of(0).map(|value| value.content(&trace.strings).into_owned());
+        [content(0), content(1)].map(|content| content.unwrap_or_else(|| "-".to_owned()))
+    };
+    let cases = [
+        (r#""args":{"a":1,"b c":"x"}"#, ["1", "x"]),
+        (r#""args" : { "x" : {"a":2} , "a" : -1.50 , "b c" : [1, {"a": "]"}] } "#, ["-1.50", r#"[1, {"a": "]"}]"#]),
+        (r#""args":{"a":"\"q\" \u00e9","b c":""}"#, ["\"q\" é", ""]),
+        (r#""args":{"a":1,"a":2,"b c":null}"#, ["2", "null"]),
+        (r#""args":{"a":1,"b c":2},"args":{"b c":3}"#, ["-", "3"]),
+        (r#""args":{}"#, ["-", "-"]),
+        (r#""args":["a",1]"#, ["-", "-"]),
+        (r#""args":"a""#, ["-", "-"]),
+    ];
+    for (args, expected) in cases {
+        assert_eq!(of_args(args), expected, "{args}");
+    }
+}
+
+#[test]
+fn invalid_arguments_are_reported_at_the_same_place_with_and_without_a_request_for_them() {
+    for args in [r#"{"a" 1}"#, r#"{"a":1,}"#, r#"{"a":1 "b":2}"#, r#"{"a":[1}"#, r#"{"a":tru}"#, "{a:1}", r#"{"a":1"#] {
+        let text = format!(r#"[{{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1,"args":{args}}},{{"ph":"i"}}]"#);
+        let losses = |wanted: &[&str]| {
+            let wanted = wanted.iter().map(|&key| key.to_owned()).collect();
+            let loaded = load(text.as_bytes(), &LoadOptions { args: wanted, n_workers: 1 }).unwrap();
+            format!("{:?}", loaded.losses)
+        };
+        assert_eq!(losses(&["a"]), losses(&[]), "{args}");
+    }
 }
 
 /// Returns a file large enough for many pieces.
@@ -280,7 +317,7 @@ fn columns_do_not_depend_on_the_number_of_threads() {
     assert_eq!(format!("{:?}", one.slices), format!("{:?}", many.slices));
     assert_eq!(format!("{:?}", one.args), format!("{:?}", many.args));
     let layer = one.args[0].of(one.slices.order[1000]).unwrap();
-    assert_eq!(one.strings.get(layer), "23");
+    assert_eq!(layer.content(&one.strings), "23");
     assert!(one.strings.iter().eq(many.strings.iter()));
 }
 

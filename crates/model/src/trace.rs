@@ -1,6 +1,6 @@
 //! A trace in memory: a table of columns for each kind of event.
 
-use crate::{StringId, Strings, TrackId, Tracks};
+use crate::{ArgValue, StringId, Strings, TrackId, Tracks};
 
 /// The position of an event in its file, counted in events from zero.
 pub type Order = u32;
@@ -224,13 +224,13 @@ pub struct ArgColumn {
     pub key: String,
     /// Positions of the events with this argument, ascending.
     pub order: Vec<Order>,
-    /// Value of each event: the content of a text, the JSON of anything else.
-    pub value: Vec<StringId>,
+    /// Value of each event.
+    pub value: Vec<ArgValue>,
 }
 
 impl ArgColumn {
     /// Returns the value that an event has.
-    pub fn of(&self, order: Order) -> Option<StringId> {
+    pub fn of(&self, order: Order) -> Option<ArgValue> {
         self.order.binary_search(&order).ok().map(|place| self.value[place])
     }
 }

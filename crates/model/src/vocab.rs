@@ -109,6 +109,121 @@ pub mod layer {
     pub const LAYER: &str = "layer";
 }
 
+/// A replay of a graph: one slice on the host, and one for each operation on the track of the device.
+pub mod graph {
+    /// Category of the slice on the host.
+    pub const CATEGORY: &str = "graph";
+    /// Argument of all these slices: the number of the replay.
+    pub const CORRELATION: &str = "correlation";
+    /// Argument of the slice on the host: number of operations of the graph.
+    pub const OPERATIONS: &str = "operations";
+}
+
+/// Shapes of operations: arguments from which `ferrum-trace roofline` computes FLOP and bytes.
+pub mod shape {
+    /// Argument of any operation: type of its elements, such as `bf16`.
+    pub const DTYPE: &str = "dtype";
+    /// Argument of [`Op::Gemm`](super::Op::Gemm) and [`Op::Moe`](super::Op::Moe): type of the weights, if different.
+    pub const WEIGHT_DTYPE: &str = "weight_dtype";
+    /// Argument of [`Op::Attention`](super::Op::Attention): type of the KV cache, if different.
+    pub const KV_DTYPE: &str = "kv_dtype";
+    /// Argument of any operation: floating-point operations, instead of those computed from its shape.
+    pub const FLOP: &str = "flop";
+    /// Argument of any operation: bytes that it moves, instead of those computed from its shape. Of a collective: bytes
+    /// of the whole data.
+    pub const BYTES: &str = "bytes";
+    /// Argument of a product: rows of the result.
+    pub const M: &str = "m";
+    /// Argument of a product: columns of the result.
+    pub const N: &str = "n";
+    /// Argument of a product: columns of the first matrix.
+    pub const K: &str = "k";
+    /// Argument of a product or an attention: number of equal ones in a batch.
+    pub const B: &str = "b";
+    /// Argument of a grouped product: number of weight matrices.
+    pub const GROUPS: &str = "groups";
+    /// Argument of a product: true if a bias is added.
+    pub const BIAS: &str = "bias";
+    /// Argument of an attention: number of query heads.
+    pub const HEADS: &str = "heads";
+    /// Argument of an attention: number of key and value heads.
+    pub const KV_HEADS: &str = "kv_heads";
+    /// Argument of an attention: elements of a head.
+    pub const HEAD_DIM: &str = "head_dim";
+    /// Argument of an attention: query tokens of all sequences.
+    pub const Q: &str = "q";
+    /// Argument of an attention: tokens that are read for these queries, new and cached, of all sequences.
+    pub const KV: &str = "kv";
+    /// Argument of an attention over several sequences: twice the number of pairs of a query and a key that it sees.
+    pub const TWICE_PAIRS: &str = "twice_pairs";
+    /// Argument of an attention: false if queries see later tokens too.
+    pub const CAUSAL: &str = "causal";
+    /// Argument of an attention: number of tokens that a query sees at most.
+    pub const WINDOW: &str = "window";
+    /// Argument of a mixture of experts: number of tokens.
+    pub const TOKENS: &str = "tokens";
+    /// Argument of a mixture of experts: elements of a token.
+    pub const HIDDEN: &str = "hidden";
+    /// Argument of a mixture of experts: elements of a token inside an expert.
+    pub const INTER: &str = "inter";
+    /// Argument of a mixture of experts: number of experts.
+    pub const EXPERTS: &str = "experts";
+    /// Argument of a mixture of experts: number of experts of a token.
+    pub const TOP_K: &str = "topk";
+    /// Argument of a mixture of experts: number of experts that get a token.
+    pub const EXPERTS_USED: &str = "experts_used";
+    /// Argument of a mixture of experts: false if the activation has no gate.
+    pub const GATED: &str = "gated";
+    /// Argument of a norm: number of rows.
+    pub const ROWS: &str = "rows";
+    /// Argument of a norm: elements of a row.
+    pub const DIM: &str = "dim";
+    /// Argument of a norm: true if a residual is added first.
+    pub const RESIDUAL: &str = "residual";
+    /// Argument of an elementwise operation: number of elements of its result.
+    pub const ELEMENTS: &str = "elements";
+    /// Argument of a collective: number of ranks.
+    pub const RANKS: &str = "ranks";
+
+    /// All arguments.
+    pub const ALL: [&str; 32] = [
+        DTYPE,
+        WEIGHT_DTYPE,
+        KV_DTYPE,
+        FLOP,
+        BYTES,
+        M,
+        N,
+        K,
+        B,
+        GROUPS,
+        BIAS,
+        HEADS,
+        KV_HEADS,
+        HEAD_DIM,
+        Q,
+        KV,
+        TWICE_PAIRS,
+        CAUSAL,
+        WINDOW,
+        TOKENS,
+        HIDDEN,
+        INTER,
+        EXPERTS,
+        TOP_K,
+        EXPERTS_USED,
+        GATED,
+        ROWS,
+        DIM,
+        RESIDUAL,
+        ELEMENTS,
+        RANKS,
+        INPUTS,
+    ];
+    /// Argument of an elementwise operation: number of tensors of that size that it reads, if not one.
+    pub const INPUTS: &str = "inputs";
+}
+
 /// A collective: an operation of the category [`Op::Comm`] whose slice lasts until this rank has finished it.
 pub mod comm {
     /// Argument: the participating ranks, if not all; the same text on each of them.

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::sequence::Sequence;
 use crate::slow::Slowdowns;
 use candle_core::{Device, Result, Tensor};
-use ferrum_trace::llm;
+use ferrum_trace::llm::{self, AttentionSums};
 
 /// Some tokens of some sequences, one row each. The rows of a sequence are consecutive and in order.
 #[derive(Debug)]
@@ -54,6 +54,15 @@ impl Batch {
         let (n_rows, n_context) = (tokens.len(), members.iter().map(|member| member.begin + member.n_rows).sum());
         let [tokens, positions, last_rows] = [tokens, positions, last_rows].map(|list| Tensor::new(list, &Device::Cpu));
         Ok(Self { tokens: tokens?, positions: positions?, members, last_rows: last_rows?, n_rows, n_context })
+    }
+
+    /// The tokens that its attention reads.
+    pub fn attention_sums(&self) -> AttentionSums {
+        let mut sums = AttentionSums::default();
+        for member in &self.members {
+            sums.add_causal(member.n_rows, member.begin + member.n_rows);
+        }
+        sums
     }
 }
 

@@ -6,6 +6,7 @@ use crate::checkpoint::Checkpoint;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::flags::Flags;
+use crate::flop;
 use crate::model::{Model, Room};
 use crate::sampler::sample;
 use crate::scheduler::{Limits, Scheduler};
@@ -81,6 +82,7 @@ impl Engine {
             let _step = llm::step(step);
             let batch = Batch::of(self.scheduler.running(), self.model.config(), &self.slow)?;
             let scores = self.model.forward(&batch)?;
+            self.stats.flop += flop::of_step(self.model.config(), &batch, scores.len());
             self.choose(&scores);
         }
         self.stats.steps.add(step.phase);

@@ -9,7 +9,10 @@ use crate::rope::Angles;
 use crate::slow::Slowdowns;
 use candle_core::{D, Result, Tensor};
 use candle_nn::ops::{rms_norm, silu, softmax_last_dim};
-use ferrum_trace::llm;
+use ferrum_trace::llm::{self, AttentionSums};
+
+/// Type of all tensors, for the trace.
+pub const DTYPE: &str = "f32";
 
 /// The weights of a layer, and its part of the cache.
 #[derive(Debug)]
@@ -51,27 +54,30 @@ impl Layer {
         let normed = self.norm(hidden, &self.attention_norm)?;
         let (queries, keys, values) = self.project(&normed)?;
         let (queries, keys) = {
-            let _op = llm::op!("rope", Rope);
+            let _op = llm::op!("rope", Rope, elements = queries.elem_count() + keys.elem_count(), dtype = DTYPE);
             let _slow = self.slow.op("rope");
             let config = &self.config;
             (angles.turn(&queries, config.num_attention_heads)?, angles.turn(&keys, config.kv_heads())?)
         };
         self.remember(batch, &keys, &values)?;
         let attended = self.attend_all(batch, &queries)?;
-        let _op = llm::op!("o_proj", Gemm, m = batch.n_rows);
+        let _op =
+            llm::op!("o_proj", Gemm, m = batch.n_rows, n = self.output.n_out(), k = self.output.n_in(), dtype = DTYPE);
         let _slow = self.slow.op("o_proj");
         self.output.rows(&attended)
     }
 
     fn norm(&self, hidden: &Tensor, gains: &Tensor) -> Result<Tensor> {
-        let _op = llm::op!("rms_norm", Norm);
+        let (rows, dim) = hidden.dims2()?;
+        let _op = llm::op!("rms_norm", Norm, rows, dim, dtype = DTYPE);
         let _slow = self.slow.op("rms_norm");
         rms_norm(hidden, gains, self.config.rms_norm_eps as f32)
     }
 
     /// Queries, keys and values.
     fn project(&self, normed: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-        let _op = llm::op!("qkv_proj", Gemm, m = normed.dim(0).unwrap_or(0));
+        let m = normed.dim(0)?;
+        let _op = llm::op!("qkv_proj", Gemm, m, n = self.qkv.n_out(), k = self.qkv.n_in(), dtype = DTYPE);
         let _slow = self.slow.op("qkv_proj");
         let (queries, keys) = (self.config.query_width(), self.config.kv_width());
         let qkv = self.qkv.columns(normed)?;
@@ -90,7 +96,22 @@ impl Layer {
     }
 
     fn attend_all(&self, batch: &Batch, queries: &Tensor) -> Result<Tensor> {
-        let _op = llm::op!("attention", Attention, sequences = batch.members.len(), context = batch.n_context);
+        let AttentionSums { q, kv, twice_pairs } = batch.attention_sums();
+        let (heads, kv_heads, head_dim) =
+            (self.config.num_attention_heads, self.config.kv_heads(), self.config.head_size());
+        let _op = llm::op!(
+            "attention",
+            Attention,
+            sequences = batch.members.len(),
+            context = batch.n_context,
+            heads,
+            kv_heads,
+            head_dim,
+            q,
+            kv,
+            twice_pairs,
+            dtype = DTYPE
+        );
         let _slow = self.slow.op("attention");
         let attended = batch.members.iter().map(|member| self.attend(member, queries)).collect::<Result<Vec<_>>>()?;
         Tensor::cat(&attended, 0)
@@ -117,17 +138,25 @@ impl Layer {
         let normed = self.norm(hidden, &self.mlp_norm)?;
         let n_rows = normed.dim(0)?;
         let gate_up = {
-            let _op = llm::op!("gate_up_proj", Gemm, m = n_rows);
+            let _op = llm::op!(
+                "gate_up_proj",
+                Gemm,
+                m = n_rows,
+                n = self.gate_up.n_out(),
+                k = self.gate_up.n_in(),
+                dtype = DTYPE
+            );
             let _slow = self.slow.op("gate_up_proj");
             self.gate_up.columns(&normed)?
         };
         let active = {
-            let _op = llm::op!("silu_mul", Act);
+            let _op =
+                llm::op!("silu_mul", Act, elements = n_rows * self.config.intermediate_size, inputs = 2, dtype = DTYPE);
             let _slow = self.slow.op("silu_mul");
             let halves = gate_up.chunk(2, 0)?;
             (silu(&halves[0])? * &halves[1])?
         };
-        let _op = llm::op!("down_proj", Gemm, m = n_rows);
+        let _op = llm::op!("down_proj", Gemm, m = n_rows, n = self.down.n_out(), k = self.down.n_in(), dtype = DTYPE);
         let _slow = self.slow.op("down_proj");
         self.down.rows(&active.transpose(D::Minus1, D::Minus2)?)
     }

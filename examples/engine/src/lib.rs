@@ -13,6 +13,7 @@ pub mod clients;
 pub mod config;
 pub mod engine;
 pub mod flags;
+pub mod flop;
 pub mod layer;
 pub mod linear;
 pub mod model;

@@ -13,6 +13,16 @@ impl Linear {
         Self { weight }
     }
 
+    /// Number of columns of a result.
+    pub fn n_out(&self) -> usize {
+        self.weight.dims().first().copied().unwrap_or(0)
+    }
+
+    /// Number of columns of an input.
+    pub fn n_in(&self) -> usize {
+        self.weight.dims().last().copied().unwrap_or(0)
+    }
+
     /// Multiplies each row of `x`. The result has a column for each of them, which is the fastest layout.
     pub fn columns(&self, x: &Tensor) -> Result<Tensor> {
         if x.dim(0)? > 1 {

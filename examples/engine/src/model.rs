@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::cache::LayerCache;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
-use crate::layer::Layer;
+use crate::layer::{DTYPE, Layer};
 use crate::linear::Linear;
 use crate::rope::Rope;
 use crate::slow::{Slowdown, Slowdowns};
@@ -76,11 +76,11 @@ impl Model {
         }
         // Only these rows need a next token, and this product is large.
         let normed = {
-            let _op = llm::op!("rms_norm", Norm);
+            let _op = llm::op!("rms_norm", Norm, rows = n_last, dim = self.config.hidden_size, dtype = DTYPE);
             let _slow = self.slow.op("rms_norm");
             rms_norm(&hidden.index_select(&batch.last_rows, 0)?, &self.norm, self.config.rms_norm_eps as f32)?
         };
-        let _op = llm::op!("lm_head", Gemm, m = n_last);
+        let _op = llm::op!("lm_head", Gemm, m = n_last, n = self.head.n_out(), k = self.head.n_in(), dtype = DTYPE);
         let _slow = self.slow.op("lm_head");
         self.head.rows(&normed)?.to_vec2()
     }

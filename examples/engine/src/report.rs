@@ -7,25 +7,28 @@ use ferrum_trace_analyze::{
     Distribution, LAYER_ARG, LayersOptions, Nesting, STEP_ARGS, Selected, StepsOptions, layers, steps,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
-use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::Phase;
+use ferrum_trace_model::{ArgValue, Trace};
 use std::fs::File;
 use std::path::Path;
 
 /// Latencies of requests, from the engine's statistics.
 pub fn of_stats(stats: &Stats) -> String {
-    let Stats { wall_ns, steps, generated_tokens, preemptions, requests, .. } = stats;
+    let Stats { wall_ns, steps, generated_tokens, preemptions, requests, flop, .. } = stats;
     let seconds = *wall_ns as f64 / 1e9;
     let prompt_tokens: usize = requests.iter().map(|request| request.prompt_tokens).sum();
     let head = format!(
         "{} requests, {prompt_tokens} prompt tokens, {generated_tokens} tokens in {seconds:.2} s: {:.0} tokens/s\n\
-         {} steps: {} prefill, {} decode, {} mixed; {preemptions} preemptions\n\n",
+         {} steps: {} prefill, {} decode, {} mixed; {preemptions} preemptions\n\
+         {:.3} GFLOP in the model, {:.3} GFLOP/s\n\n",
         requests.len(),
         *generated_tokens as f64 / seconds,
         steps.all(),
         steps.prefill,
         steps.decode,
         steps.mixed,
+        *flop as f64 / 1e9,
+        *flop as f64 / 1e9 / seconds,
     );
     let mut rows = vec![row("", ["p50", "p95", "max"])];
     let mut add = |label, latencies: Vec<u64>| {
@@ -68,7 +71,9 @@ fn steps_table(trace: &Trace, nesting: &Nesting) -> String {
 fn layers_table(trace: &Trace, nesting: &Nesting) -> String {
     let found = layers(trace, nesting, &Selected::all(trace), &LayersOptions::default());
     let Some(phase) = found.phases.first() else { return String::new() };
-    let name = |column: usize| found.columns[column].map_or("", |category| trace.strings.get(category));
+    let content = |value: ArgValue| value.content(&trace.strings).into_owned();
+    let names: Vec<String> = found.columns.iter().map(|column| column.map_or_else(String::new, content)).collect();
+    let name = |column: usize| names[column].as_str();
     let sum = |column: usize| found.column_sum(phase, column).self_time;
     // Some categories are only outside of layers: loading, scheduling.
     let inside: Vec<usize> = (0..found.columns.len()).filter(|&column| sum(column) > 0).collect();

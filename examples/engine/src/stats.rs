@@ -13,6 +13,9 @@ pub struct Stats {
     /// Number of prefill tokens; those of preempted requests count more than once.
     pub prefill_tokens: usize,
     pub generated_tokens: usize,
+    /// Floating-point operations, by the engine's own count.
+    #[serde(default)]
+    pub flop: u64,
     pub preemptions: usize,
     /// Sorted by id.
     pub requests: Vec<RequestStats>,

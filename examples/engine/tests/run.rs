@@ -3,7 +3,8 @@
 use engine::stats::{Stats, Steps};
 use ferrum_trace::llm::Phase;
 use ferrum_trace_analyze::{
-    Nesting, REQUEST_ARGS, RequestsOptions, STEP_ARGS, Selected, StepsOptions, requests, steps,
+    DeviceTable, Nesting, REQUEST_ARGS, RequestsOptions, RooflineOptions, STEP_ARGS, Selected, StepsOptions, requests,
+    roofline, roofline_args, steps,
 };
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_testkit::process::{Finished, run};
@@ -309,4 +310,30 @@ fn help_is_printed_on_request_and_for_invalid_flags() {
     let no_layer = run(small(folder.path()).args(["--off", "--slow=rope@2=2"])).expect_code(2);
     assert!(no_layer.stderr.contains("--slow rope@2: expected a layer below 2"), "{no_layer}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Peaks for the test of MFU.
+const PEAKS: &str = "[test]\nmemory = 10\nmatrix.fp32 = 0.1\nvector.fp32 = 0.1\n";
+
+#[test]
+fn the_roofline_counts_the_flop_that_the_engine_counts() {
+    let (folder, finished, stats, _) = recorded();
+    let options = LoadOptions { args: roofline_args(), ..LoadOptions::default() };
+    let file = fs::File::open(folder.path().join("trace.json")).unwrap();
+    let loaded = load(file, &options).unwrap();
+    let mut table = DeviceTable::default();
+    table.extend(PEAKS).unwrap();
+    let options = RooflineOptions { device: table.find("test").cloned(), ..RooflineOptions::default() };
+    let found = roofline(&loaded.trace, &Nesting::of(&loaded.trace), &options);
+    assert!(stats.flop > 0);
+    assert_eq!(found.whole.flop, u128::from(stats.flop));
+    let in_steps: u128 = found.phases.iter().map(|phase| phase.utilization.flop).sum();
+    assert_eq!(in_steps, u128::from(stats.flop), "all work is in steps");
+    for phase in &found.phases {
+        let expected = phase.utilization.flop as f64 / 0.1e12 / (phase.utilization.time as f64 / 1e9);
+        let mfu = phase.utilization.mfu().unwrap();
+        assert!((mfu / expected - 1.0).abs() < 1e-9, "{mfu} {expected}");
+    }
+    let printed = format!("{:.3} GFLOP in the model", stats.flop as f64 / 1e9);
+    assert!(finished.stdout.contains(&printed), "{}", finished.stdout);
 }

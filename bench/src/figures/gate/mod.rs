@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use crate::args::Args;
 use crate::contenders::Outcome;
+use crate::engine_runs::Engine;
 use crate::sys;
 use crate::table::Table;
 use plan::{Plant, Plants, Series, Side};
-use programs::{Engine, Programs};
+use programs::Programs;
 use progress::Progress;
 use results::{DiffResult, GateResult};
 use shares::Shares;
@@ -39,7 +40,11 @@ pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let programs = Programs::build()?;
     let scratch = tempfile::tempdir()?;
     sys::catch_interrupts();
-    let lab = Lab { engine: Engine::prepare(&programs, scratch.path())?, programs, scratch: scratch.path().to_owned() };
+    let lab = Lab {
+        engine: Engine::prepare(programs.engine.clone(), scratch.path())?,
+        programs,
+        scratch: scratch.path().to_owned(),
+    };
     let plants = Plants::new(&lab.shares()?);
     let all = plan::series(args);
     let mut progress = Progress::new(all.iter().map(Series::n_runs).sum());
@@ -89,7 +94,7 @@ impl Lab {
         let mut shares = Shares::default();
         for _ in 0..SHARE_RUNS {
             let path = self.scratch.join("share.spool");
-            self.engine.run(&path, None)?;
+            self.engine.run(&path, &[])?;
             shares.add(&path)?;
             std::fs::remove_file(&path)?;
         }
@@ -125,7 +130,8 @@ impl Lab {
                 Side::Base => (&base, None),
                 Side::New => (&new, plant),
             };
-            self.engine.run(&run_path(folder, n), plant)?;
+            let slow = plant.map(|Plant { op, factor, .. }| format!("{op}={factor}"));
+            self.engine.run(&run_path(folder, n), slow.as_slice())?;
         }
         Ok((self.programs.diff(&base, &new)?, self.programs.gate(&base, &new)?))
     }

@@ -1,8 +1,9 @@
 //! The tables of the results.
 
-use super::programs::{BUDGET, REQUESTS};
+use super::programs::BUDGET;
 use super::tally::Tally;
 use super::{Plant, SeriesResult};
+use crate::engine_runs::REQUESTS;
 use crate::table::{Cell, Table};
 
 /// A rate that the project requires.

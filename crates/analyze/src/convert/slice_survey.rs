@@ -4,6 +4,7 @@ use super::record::{NEVER, Record};
 use super::step_marks::{MarkKind, StepMark, arg};
 use crate::figures::layer_search::{LAYER_ARG, LayerSource, layer_in, layer_of_value, tids_are_layers};
 use crate::kineto::{CORRELATION, RUNTIMES};
+use ferrum_trace_model::vocab::graph;
 use ferrum_trace_model::{Strings, TrackId, Tracks};
 
 /// Properties of all slices of a trace.
@@ -50,8 +51,7 @@ impl SliceSurvey {
             self.by_arg.add(arg(slice.args, LAYER_ARG).and_then(|text| layer_of_value(&text)));
             self.by_name.add(layer_in(slice.name));
         }
-        self.has_calls |=
-            !self.has_calls && RUNTIMES.contains(&slice.category) && arg(slice.args, CORRELATION).is_some();
+        self.has_calls |= !self.has_calls && is_call(slice.category) && arg(slice.args, CORRELATION).is_some();
         let kind = StepMark::of(slice.name, slice.category, slice.args).map(|mark| mark.kind);
         let row = slice.row as usize;
         if self.tracks.len() <= row {
@@ -88,4 +88,9 @@ impl SliceSurvey {
 /// Returns the better of two kinds.
 fn best(one: Option<MarkKind>, other: Option<MarkKind>) -> Option<MarkKind> {
     one.into_iter().chain(other).min()
+}
+
+/// Returns true if slices of a category may launch device work: calls of a runtime, and replays of graphs.
+fn is_call(category: &str) -> bool {
+    RUNTIMES.contains(&category) || category == graph::CATEGORY
 }

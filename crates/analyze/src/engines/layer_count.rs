@@ -1,14 +1,12 @@
 //! Estimate of the number of layers of a model.
 
-use crate::figures::layer_search::LayerSource;
-use crate::figures::layers::{LayersOptions, layers};
+use crate::figures::layer_search::{LayerSource, NONE, find_layers};
 use crate::ops::{ClassId, Rules};
 use crate::steps::{Step, Work};
 use crate::structure::nesting::Nesting;
-use crate::structure::select::Selected;
 use ferrum_trace_model::vocab::Op;
 use ferrum_trace_model::{StringId, Trace};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// Estimated number of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +58,9 @@ pub(super) fn estimate(
 }
 
 fn stated(trace: &Trace, nesting: &Nesting) -> Option<LayerCount> {
-    let options = LayersOptions { source: LayerSource::Auto, ..LayersOptions::default() };
-    let n = layers(trace, nesting, &Selected::all(trace), &options).layers.len() as u64;
+    let (_, layer_of) = find_layers(trace, nesting, LayerSource::Auto);
+    let layers: HashSet<u32> = layer_of.into_iter().filter(|&layer| layer != NONE).collect();
+    let n = layers.len() as u64;
     (n > 1).then_some(LayerCount { n, evidence: LayerEvidence::Stated })
 }
 

@@ -7,11 +7,11 @@
 mod class_times;
 mod comparison;
 mod concern;
-mod launchers;
 mod layer_count;
 mod profile;
 mod sides;
 mod slice_classes;
+mod surroundings;
 
 pub use class_times::{ClassTime, ClassTimes, UnnamedTime};
 pub use comparison::{ComparedRow, EngineComparison, PhaseComparison, RowFigures, RowSubject, compare_engines};

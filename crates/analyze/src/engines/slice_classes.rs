@@ -1,10 +1,9 @@
 //! Classes of the slices of a trace.
 
-use super::launchers::Launchers;
-use crate::figures::gpu::DeviceKey;
-use crate::kineto::{CORRELATION, EXTERNAL_ID};
+use super::surroundings::LaunchSurroundings;
+use crate::launches::device_work::DeviceKey;
+use crate::launches::launchers::WorkIds;
 use crate::ops::{ClassId, Rules};
-use crate::steps::ArgReader;
 use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
@@ -19,17 +18,15 @@ pub(super) fn of_device(
     rules: &Rules,
     on_device: &[Option<DeviceKey>],
 ) -> Vec<Option<ClassId>> {
-    let launchers = Launchers::of(trace, nesting, rules, on_device);
-    let mut correlation = ArgReader::of(trace, CORRELATION);
-    let mut external = ArgReader::of(trace, EXTERNAL_ID);
+    let launches = LaunchSurroundings::of(trace, nesting, rules, on_device);
+    let mut ids = WorkIds::of(trace);
     let mut known: HashMap<(StringId, StringId, usize), Option<ClassId>> = HashMap::new();
     let mut classes = vec![None; trace.slices.len()];
     for slice in (0..trace.slices.len()).filter(|&slice| on_device.get(slice).is_some_and(Option::is_some)) {
         let (name, category) = (trace.slices.name[slice], trace.slices.category[slice]);
-        let order = trace.slices.order[slice];
-        let place = launchers.place_of(correlation.get(order), external.get(order));
+        let place = launches.place_of(&mut ids, trace.slices.order[slice]);
         let class = || {
-            let surroundings = launchers.get(place)?;
+            let surroundings = launches.get(place)?;
             let parents: Vec<&str> = surroundings.parents.iter().map(|&id| trace.strings.get(id)).collect();
             let by_name = rules.classify_within(trace.strings.get(name), &parents);
             rules.classify_in_category(trace.strings.get(category), by_name).or(surroundings.operation)

@@ -5,7 +5,7 @@ use crate::structure::arg_filter::natural_order;
 use crate::structure::async_ops::AsyncOp;
 use crate::structure::nesting::Nesting;
 use ferrum_trace_model::vocab::Phase;
-use ferrum_trace_model::{Order, StringId, Trace};
+use ferrum_trace_model::{ArgValue, Order, StringId, Trace};
 use std::cmp::Ordering;
 
 /// The value of a label.
@@ -15,8 +15,10 @@ pub enum Label {
     Number(u32),
     /// The phase of a step.
     Phase(Phase),
-    /// A name or the value of an argument.
-    Text(StringId),
+    /// A name.
+    Name(StringId),
+    /// The value of an argument.
+    Arg(ArgValue),
 }
 
 impl Label {
@@ -25,7 +27,8 @@ impl Label {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Phase(phase) => phase.as_str().to_owned(),
-            Self::Text(id) => trace.strings.get(id).to_owned(),
+            Self::Name(id) => trace.strings.get(id).to_owned(),
+            Self::Arg(value) => value.content(&trace.strings).into_owned(),
         }
     }
 
@@ -34,8 +37,11 @@ impl Label {
         match (one, other) {
             (Some(Self::Number(one)), Some(Self::Number(other))) => one.cmp(&other),
             (Some(Self::Phase(one)), Some(Self::Phase(other))) => one.cmp(&other),
-            (Some(Self::Text(one)), Some(Self::Text(other))) => {
+            (Some(Self::Name(one)), Some(Self::Name(other))) => {
                 natural_order(trace.strings.get(one), trace.strings.get(other))
+            }
+            (Some(Self::Arg(one)), Some(Self::Arg(other))) => {
+                natural_order(&one.content(&trace.strings), &other.content(&trace.strings))
             }
             _ => one.is_none().cmp(&other.is_none()),
         }
@@ -61,7 +67,7 @@ enum Values {
 }
 
 impl Labels {
-    /// Returns the layer of each slice. The argument [`LAYER_ARG`](super::layer_search::LAYER_ARG) must be loaded.
+    /// Returns the layer of each slice. The arguments [`LAYER_ARGS`](super::layer_search::LAYER_ARGS) must be loaded.
     pub fn of_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> Self {
         Self::of_numbers(find_layers(trace, nesting, source).1)
     }
@@ -93,13 +99,21 @@ impl Labels {
         Self { values: Values::Phases(phases) }
     }
 
+    /// Returns the label of a slice if it is a number.
+    pub(crate) fn number(&self, slice: u32) -> Option<u32> {
+        match &self.values {
+            Values::Numbers(numbers) => numbers.get(slice as usize).copied().filter(|&number| number != NONE),
+            Values::Phases(_) | Values::Names(_) | Values::Arg(_) => None,
+        }
+    }
+
     /// Returns the label of a slice.
     pub fn of_slice(&self, trace: &Trace, slice: usize) -> Option<Label> {
         let known = |number: u32| (number != NONE).then_some(number);
         match &self.values {
             Values::Numbers(numbers) => known(numbers[slice]).map(Label::Number),
             Values::Phases(phases) => phases[slice].map(Label::Phase),
-            Values::Names(names) => known(names[slice]).map(|name| Label::Text(StringId(name))),
+            Values::Names(names) => known(names[slice]).map(|name| Label::Name(StringId(name))),
             Values::Arg(column) => arg(trace, *column, trace.slices.order[slice]),
         }
     }
@@ -114,7 +128,7 @@ impl Labels {
 }
 
 fn arg(trace: &Trace, column: Option<usize>, order: Order) -> Option<Label> {
-    trace.args.get(column?)?.of(order).map(Label::Text)
+    trace.args.get(column?)?.of(order).map(Label::Arg)
 }
 
 #[cfg(test)]
@@ -138,7 +152,7 @@ mod tests {
             ("qkv", 25, 35),
             ("sample", 90, 95),
         ]);
-        let [large, small] = ["128", "64"].map(|text| trace.strings.intern(text));
+        let [large, small] = ["128", "64"].map(|text| ArgValue::intern(text, &mut trace.strings));
         trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![2, 4], value: vec![large, small] });
         trace
     }
@@ -217,7 +231,7 @@ mod tests {
                 })
                 .collect();
             let mut trace = test_traces::trace(&slices);
-            let value = trace.strings.intern("8");
+            let value = ArgValue::intern("8", &mut trace.strings);
             let order: Vec<u32> = (0..slices.len() as u32).step_by(3).collect();
             trace.args.push(ArgColumn { key: "m".to_owned(), value: vec![value; order.len()], order });
             let nesting = Nesting::of(&trace);

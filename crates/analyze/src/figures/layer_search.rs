@@ -1,12 +1,18 @@
 //! Finds the layer of each slice.
 
+use crate::launches::device_work::works_of;
+use crate::launches::launchers::LAUNCH_ARGS;
+use crate::launches::launching_slices::launching_slices;
 use crate::structure::nesting::Nesting;
-use ferrum_trace_model::{StringId, Trace};
+use ferrum_trace_model::{ArgValue, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
 /// The argument that states the layer of a slice. It must be loaded for [`LayerSource::Arg`] to work.
 pub const LAYER_ARG: &str = "layer";
+
+/// Arguments that lead to the layer of a slice: [`LAYER_ARG`], and those that join device work with its launch.
+pub const LAYER_ARGS: [&str; 4] = [LAYER_ARG, LAUNCH_ARGS[0], LAUNCH_ARGS[1], LAUNCH_ARGS[2]];
 
 /// Source of the layer of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,36 +33,53 @@ pub enum LayerSource {
 /// No layer.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Returns the layer of each slice, and the source that was used.
+/// Returns the layer of each slice, and the source that was used. Device work that states no layer has that of the
+/// slice that launched it. The arguments [`LAYER_ARGS`] must be loaded.
 pub(crate) fn find_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
+    let (source, mut layer_of) = stated_layers(trace, nesting, source);
+    if source != LayerSource::Tid {
+        add_layers_of_launches(trace, nesting, &mut layer_of);
+    }
+    (source, layer_of)
+}
+
+/// Returns the layer that each slice or a slice around it states, and the source that was used.
+fn stated_layers(trace: &Trace, nesting: &Nesting, source: LayerSource) -> (LayerSource, Vec<u32>) {
     match source {
         LayerSource::Arg => (source, by_arg(trace, nesting)),
         LayerSource::Name => (source, by_name(trace, nesting)),
         LayerSource::Tid => (source, by_tid(trace)),
         LayerSource::Auto => {
-            let layer_of = by_arg(trace, nesting);
-            if has_several(&layer_of) {
-                return (LayerSource::Arg, layer_of);
+            let (source, layer_of) = by_arg_or_name(trace, nesting);
+            if !has_several(&layer_of) && tracks_are_layers(trace, nesting) {
+                return (LayerSource::Tid, by_tid(trace));
             }
-            let layer_of = by_name(trace, nesting);
-            if !has_several(&layer_of) {
-                let by_tid = by_tid(trace);
-                if has_several(&by_tid) && are_consecutive(&by_tid) {
-                    return (LayerSource::Tid, by_tid);
-                }
-            }
-            (LayerSource::Name, layer_of)
+            (source, layer_of)
         }
     }
 }
 
 /// Returns the layer of each slice, or [`NONE`]: from the source that [`LayerSource::Auto`] finds, except for track
-/// ids. The argument [`LAYER_ARG`] must be loaded.
+/// ids. The arguments [`LAYER_ARGS`] must be loaded.
 pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
     match find_layers(trace, nesting, LayerSource::Auto) {
         (LayerSource::Tid, layer_of) => vec![NONE; layer_of.len()],
         (_, layer_of) => layer_of,
     }
+}
+
+fn by_arg_or_name(trace: &Trace, nesting: &Nesting) -> (LayerSource, Vec<u32>) {
+    let layer_of = by_arg(trace, nesting);
+    if has_several(&layer_of) {
+        return (LayerSource::Arg, layer_of);
+    }
+    (LayerSource::Name, by_name(trace, nesting))
+}
+
+/// Returns true if the ids of the tracks with slices are layers.
+fn tracks_are_layers(trace: &Trace, nesting: &Nesting) -> bool {
+    let with_slices = trace.tracks.iter().zip(&nesting.tracks).filter(|(_, track)| track.n_slices > 0);
+    tids_are_layers(with_slices.filter_map(|((_, track), _)| track.tid.map(|tid| trace.strings.get(tid))))
 }
 
 fn has_several(layer_of: &[u32]) -> bool {
@@ -76,12 +99,9 @@ fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
     let Some(column) = column.filter(|column| !column.order.is_empty()) else {
         return vec![NONE; trace.slices.len()];
     };
-    let mut known: HashMap<StringId, u32> = HashMap::new();
-    let mut layer_of_value = |value: StringId| {
-        *known.entry(value).or_insert_with(|| {
-            let text = trace.strings.get(value);
-            layer_of_value(text).unwrap_or(NONE)
-        })
+    let mut known: HashMap<ArgValue, u32> = HashMap::new();
+    let mut layer_of_value = |value: ArgValue| {
+        *known.entry(value).or_insert_with(|| layer_of_value(&value.content(&trace.strings)).unwrap_or(NONE))
     };
     inherit(trace, nesting, |slice| column.of(trace.slices.order[slice]).map_or(NONE, &mut layer_of_value))
 }
@@ -117,6 +137,29 @@ fn inherit(trace: &Trace, nesting: &Nesting, mut own: impl FnMut(usize) -> u32) 
         });
     }
     layer_of
+}
+
+/// Gives slices of devices that have no layer that of the slice that launched them, or else that of the slice around
+/// them.
+fn add_layers_of_launches(trace: &Trace, nesting: &Nesting, layer_of: &mut [u32]) {
+    if layer_of.iter().all(|&layer| layer == NONE) {
+        return;
+    }
+    let on_device = works_of(trace);
+    let launching = launching_slices(trace, nesting, &on_device);
+    let has_launches: BTreeSet<TrackId> =
+        launching.iter().zip(&trace.slices.track).filter(|(it, _)| **it != NONE).map(|(_, &track)| track).collect();
+    for track in has_launches {
+        nesting.walk(trace, track, |slice, around| {
+            if layer_of[slice as usize] == NONE {
+                // Kernels of one stream may overlap without belonging together.
+                let group = around.last().copied().filter(|&outer| on_device[outer as usize].is_none());
+                let origins = [launching[slice as usize], group.unwrap_or(NONE)];
+                let mut layers = origins.into_iter().filter_map(|origin| layer_of.get(origin as usize).copied());
+                layer_of[slice as usize] = layers.find(|&layer| layer != NONE).unwrap_or(NONE);
+            }
+        });
+    }
 }
 
 /// Returns the layer that a value of [`LAYER_ARG`] states: a number, or a text that contains a layer as a name does.

@@ -1,11 +1,12 @@
 //! Time by layer of a model and category, name or argument.
 
 use super::layer_search::{LayerSource, NONE, find_layers};
+use super::unlayered_work::UnlayeredWork;
 use crate::structure::arg_filter::arg_column;
 use crate::structure::glob::Glob;
 use crate::structure::nesting::Nesting;
 use crate::structure::select::{Enclosing, Selected};
-use ferrum_trace_model::{ArgColumn, StringId, Trace};
+use ferrum_trace_model::{ArgColumn, ArgValue, Trace};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::hash::Hash;
@@ -42,9 +43,11 @@ pub struct Layers {
     pub layers: Vec<u32>,
     /// The categories, names or values of slices, the one with the most self time in layers first: the columns. Slices
     /// without the argument are in the column `None`.
-    pub columns: Vec<Option<StringId>>,
+    pub columns: Vec<Option<ArgValue>>,
     /// One table per phase.
     pub phases: Vec<PhaseLayers>,
+    /// The selected device work that belongs to no layer.
+    pub unlayered: UnlayeredWork,
 }
 
 /// Time by layer and column, in one phase.
@@ -110,7 +113,9 @@ fn sum(cells: impl Iterator<Item = Cell>) -> Cell {
     })
 }
 
-/// Sums the selected slices of a trace by layer and column.
+/// Sums the selected slices of a trace by layer and column. The arguments [`LAYER_ARGS`] must be loaded.
+///
+/// [`LAYER_ARGS`]: super::layer_search::LAYER_ARGS
 pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &LayersOptions) -> Layers {
     let (source, layer_of) = find_layers(trace, nesting, options.source);
     let mut layers: Vec<u32> = selected.iter().map(|slice| layer_of[slice]).filter(|&layer| layer != NONE).collect();
@@ -124,7 +129,8 @@ pub fn layers(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &L
         [] => vec![table.fill(None)],
         phases => phases.iter().map(|phase| table.fill(Some(phase))).collect(),
     };
-    Layers { source, layers, columns, phases }
+    let unlayered = UnlayeredWork::of(trace, nesting, selected, &layer_of);
+    Layers { source, layers, columns, phases, unlayered }
 }
 
 /// Returns the index of each element.
@@ -148,27 +154,27 @@ impl<'a> Property<'a> {
         Self { trace, columns, arg }
     }
 
-    fn get(&self, slice: usize) -> Option<StringId> {
+    fn get(&self, slice: usize) -> Option<ArgValue> {
         let slices = &self.trace.slices;
         match self.columns {
-            LayerColumns::Category => Some(slices.category[slice]),
-            LayerColumns::Name => Some(slices.name[slice]),
+            LayerColumns::Category => Some(ArgValue::Text(slices.category[slice])),
+            LayerColumns::Name => Some(ArgValue::Text(slices.name[slice])),
             LayerColumns::Arg(_) => self.arg?.of(slices.order[slice]),
         }
     }
 }
 
 /// Returns the columns of selected slices, the one with the most self time in layers first.
-fn columns(nesting: &Nesting, selected: &Selected, layer_of: &[u32], property: &Property<'_>) -> Vec<Option<StringId>> {
-    let mut in_layers: HashMap<Option<StringId>, i64> = HashMap::new();
+fn columns(nesting: &Nesting, selected: &Selected, layer_of: &[u32], property: &Property<'_>) -> Vec<Option<ArgValue>> {
+    let mut in_layers: HashMap<Option<ArgValue>, i64> = HashMap::new();
     for slice in selected.iter() {
         let sum = in_layers.entry(property.get(slice)).or_default();
         if layer_of[slice] != NONE {
             *sum = sum.saturating_add(nesting.self_time[slice]);
         }
     }
-    let mut columns: Vec<Option<StringId>> = in_layers.keys().copied().collect();
-    let text = |column: Option<StringId>| column.map(|column| property.trace.strings.get(column));
+    let mut columns: Vec<Option<ArgValue>> = in_layers.keys().copied().collect();
+    let text = |column: Option<ArgValue>| column.map(|column| column.content(&property.trace.strings));
     columns.sort_by_key(|&column| (Reverse(in_layers[&column]), column.is_none(), text(column)));
     columns
 }
@@ -180,7 +186,7 @@ struct Table<'a> {
     layer_of: &'a [u32],
     property: Property<'a>,
     rows: HashMap<u32, u32>,
-    columns: HashMap<Option<StringId>, u32>,
+    columns: HashMap<Option<ArgValue>, u32>,
 }
 
 impl Table<'_> {
@@ -210,8 +216,11 @@ impl Table<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::layer_search::LAYER_ARG;
+    use crate::figures::layer_search::{LAYER_ARG, LAYER_ARGS};
+    use crate::figures::unlayered_work::WorkSum;
     use crate::test_traces;
+    use ferrum_trace_format::chrome::read::{LoadOptions, load};
+    use std::borrow::Cow;
 
     fn found(trace: &Trace, source: LayerSource, phases: &[&str]) -> Layers {
         let phases = phases.iter().map(|&phase| Glob::new(phase)).collect();
@@ -224,7 +233,7 @@ mod tests {
     }
 
     fn category_names(trace: &Trace, layers: &Layers) -> Vec<String> {
-        layers.columns.iter().map(|&column| trace.strings.get(column.unwrap()).to_owned()).collect()
+        layers.columns.iter().map(|&column| column.unwrap().content(&trace.strings).into_owned()).collect()
     }
 
     fn two_layers() -> Trace {
@@ -269,7 +278,7 @@ mod tests {
     #[test]
     fn an_argument_takes_precedence_over_a_name() {
         let mut trace = two_layers();
-        let values = ["4", "model.layers.5", "none"].map(|text| trace.strings.intern(text));
+        let values = ["4", "model.layers.5", "none"].map(|text| ArgValue::intern(text, &mut trace.strings));
         trace.args.push(ArgColumn { key: LAYER_ARG.to_owned(), order: vec![1, 3, 5], value: values.to_vec() });
         let layers = found(&trace, LayerSource::Auto, &[]);
         assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Arg, &[4, 5][..]));
@@ -299,13 +308,13 @@ mod tests {
     #[test]
     fn columns_are_categories_names_or_values_of_an_argument() {
         let mut trace = two_layers();
-        let value = trace.strings.intern("64");
+        let value = ArgValue::intern("64", &mut trace.strings);
         trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![2, 5], value: vec![value; 2] });
         let found = |columns: LayerColumns| {
             let options = LayersOptions { columns, ..LayersOptions::default() };
             let layers = layers(&trace, &Nesting::of(&trace), &Selected::all(&trace), &options);
-            let text = |column: &Option<StringId>| column.map_or("-", |column| trace.strings.get(column));
-            let columns: Vec<&str> = layers.columns.iter().map(text).collect();
+            let text = |column: &Option<ArgValue>| column.map_or("-".into(), |column| column.content(&trace.strings));
+            let columns: Vec<Cow<'_, str>> = layers.columns.iter().map(text).collect();
             let all = &layers.phases[0];
             let rows: Vec<Cell> = (0..layers.layers.len()).map(|row| layers.row_sum(all, row)).collect();
             (columns.join(" "), all.cell(0, 1), (rows, sum(all.without_layer.iter().copied())))
@@ -327,5 +336,48 @@ mod tests {
         let without = sum(all.without_layer.iter().copied());
         assert_eq!(all.sum().self_time + without.self_time, Nesting::of(&trace).total_self());
         assert_eq!(all.sum().count + without.count, trace.slices.len() as u64);
+    }
+
+    /// Two layers on the host that launch a kernel each, a graph outside of layers with one kernel, and a kernel whose
+    /// launch is not in the file.
+    fn launches() -> Trace {
+        let events = [
+            r#"{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_0","ts":0,"dur":9,"pid":1,"tid":1}"#,
+            r#"{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":1,"dur":1,"pid":1,"tid":1,"args":{"correlation":1}}"#,
+            r#"{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_1","ts":10,"dur":9,"pid":1,"tid":1}"#,
+            r#"{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":11,"dur":2,"pid":1,"tid":1,"args":{"External id":5}}"#,
+            r#"{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","ts":20,"dur":1,"pid":1,"tid":1,"args":{"correlation":3}}"#,
+            r#"{"ph":"X","cat":"kernel","name":"a","ts":30,"dur":5,"pid":0,"tid":7,"args":{"correlation":1}}"#,
+            r#"{"ph":"X","cat":"kernel","name":"b","ts":40,"dur":6,"pid":0,"tid":7,"args":{"correlation":2,"External id":5}}"#,
+            r#"{"ph":"X","cat":"kernel","name":"c","ts":50,"dur":7,"pid":0,"tid":7,"args":{"correlation":3}}"#,
+            r#"{"ph":"X","cat":"kernel","name":"d","ts":60,"dur":8,"pid":0,"tid":7,"args":{"correlation":4}}"#,
+        ];
+        let args = LAYER_ARGS.map(str::to_owned).to_vec();
+        let json = format!("[{}]", events.join(","));
+        load(json.as_bytes(), &LoadOptions { args, ..LoadOptions::default() }).unwrap().trace
+    }
+
+    #[test]
+    fn kernels_have_the_layer_of_their_launch() {
+        let trace = launches();
+        let layers = found(&trace, LayerSource::Auto, &[]);
+        assert_eq!((layers.source, &layers.layers[..]), (LayerSource::Name, &[0, 1][..]));
+        let kernels = category_names(&trace, &layers).iter().position(|name| name == "kernel").unwrap();
+        let phase = &layers.phases[0];
+        assert_eq!(phase.cell(0, kernels), cell(1, 5_000, 5_000), "by the call");
+        assert_eq!(phase.cell(1, kernels), cell(1, 6_000, 6_000), "by the operation");
+        assert_eq!(phase.without_layer[kernels], cell(2, 15_000, 15_000));
+        let sum = |total: i64| WorkSum { count: u64::from(total > 0), total };
+        let expected = UnlayeredWork { by_graph: sum(7_000), outside_layers: sum(0), unknown_launch: sum(8_000) };
+        assert_eq!(layers.unlayered, expected);
+        assert_eq!(layers.unlayered.all(), WorkSum { count: 2, total: 15_000 });
+    }
+
+    #[test]
+    fn kernels_without_any_layer_are_counted() {
+        let trace = test_traces::trace(&[("0", "7", "kernel", "gemm", 0, 10), ("1", "1", "cpu_op", "aten::mm", 0, 9)]);
+        let layers = found(&trace, LayerSource::Auto, &[]);
+        assert_eq!(layers.layers, [0; 0]);
+        assert_eq!(layers.unlayered.unknown_launch, WorkSum { count: 1, total: 10 });
     }
 }

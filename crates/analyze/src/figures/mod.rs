@@ -13,3 +13,4 @@ pub(crate) mod layer_search;
 pub(crate) mod layers;
 pub(crate) mod percentile;
 pub(crate) mod summary;
+pub(crate) mod unlayered_work;

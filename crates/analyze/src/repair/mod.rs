@@ -10,13 +10,12 @@ mod track_numbers;
 use crate::check::Finding;
 use crate::check::document::Watch;
 use crate::check::survey::survey;
-use crate::check::texts::mend_broken_texts;
 use crate::opener::Opener;
+use crate::rewrite::copy::Copy;
 use crate::rewrite::document::Document;
 pub use crate::rewrite::document::OutputForm;
-use crate::rewrite::stoppable::{Stop, for_each_until};
+use crate::rewrite::stoppable::for_each_until;
 use ferrum_trace_format::Error;
-use ferrum_trace_format::chrome::read::{Event, EventSink, Loss, Text, with_valid_numbers};
 use ferrum_trace_model::Recordings;
 use pass::Pass;
 use std::io::Write;
@@ -89,38 +88,10 @@ pub fn chrome(open: Opener<'_>, out: &mut dyn Write, options: &ChromeOptions) ->
     if !options.as_is {
         return repair(open, out, &RepairOptions { form: options.form });
     }
-    let mut copy = Copy { document: Document::new(out, options.form), changes: Changes::default() };
+    let mut copy = Copy::new(Document::new(out, options.form));
     let recordings = for_each_until(Watch::new(open()?), &mut copy)?.recordings;
-    let Copy { document, mut changes } = copy;
-    (changes.n_written, changes.n_fields_lost) = (document.n_events, document.n_fields_lost);
+    let Copy { document, n_read } = copy;
+    let (n_written, n_fields_lost) = (document.n_events, document.n_fields_lost);
     document.finish().map_err(Error::writing)?;
-    Ok(Changes { recordings, ..changes })
-}
-
-/// Copies every event unchanged, if it is JSON.
-struct Copy<'w> {
-    document: Document<'w>,
-    changes: Changes,
-}
-
-impl EventSink for Copy<'_> {
-    fn event(&mut self, event: &Event<'_>) {
-        self.changes.n_read += 1;
-        with_valid_numbers(event, |event| match mend_broken_texts(event.json) {
-            Some(json) => self.document.event(&json),
-            None => self.document.event(event.json),
-        });
-    }
-
-    fn loss(&mut self, _: Loss) {}
-
-    fn field(&mut self, key: Text<'_>, value: &[u8]) {
-        self.document.field(key, value, false);
-    }
-}
-
-impl Stop for Copy<'_> {
-    fn is_stopped(&self) -> bool {
-        self.document.has_failed()
-    }
+    Ok(Changes { n_read, n_written, n_fields_lost, recordings, ..Changes::default() })
 }

@@ -3,7 +3,7 @@
 use super::request::StageKind;
 use ferrum_trace_model::vocab;
 use ferrum_trace_model::vocab::request;
-use ferrum_trace_model::{ArgColumn, End, Order, StringId, Strings, Trace, TrackId};
+use ferrum_trace_model::{ArgColumn, ArgValue, End, Order, StringId, Strings, Trace, TrackId};
 
 /// The argument that has the id in formats without async events.
 pub(super) const ID: &str = "id";
@@ -24,7 +24,7 @@ pub(super) struct Event {
     pub time: i64,
     pub order: Order,
     pub track: TrackId,
-    pub id: StringId,
+    pub id: ArgValue,
     pub kind: EventKind,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn events(trace: &Trace, words: &Words) -> Vec<Event> {
         {
             let (id, track) = (asyncs.id[event], asyncs.track[event]);
             let (time, order) = (asyncs.time[event], asyncs.order[event]);
-            events.push(Event { group: Group::Id(id), time, order, track, id, kind });
+            events.push(Event { group: Group::Id(id), time, order, track, id: ArgValue::Text(id), kind });
         }
     }
     add_slices(trace, words, &mut events);
@@ -76,7 +76,8 @@ fn add_slices(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
     let slices = &trace.slices;
     for slice in (0..slices.len()).filter(|&slice| slices.category[slice] == words.category) {
         let (track, order) = (slices.track[slice], slices.order[slice]);
-        let id = words.args.id.value(order).or(trace.tracks.get(track).tid).unwrap_or_default();
+        let tid = || trace.tracks.get(track).tid.unwrap_or_default();
+        let id = words.args.id.value(order).unwrap_or_else(|| ArgValue::Text(tid()));
         let event = |time: i64, kind: EventKind| Event { group: Group::Track(track), time, order, track, id, kind };
         let (start, end) = (slices.start[slice], slices.end(slice));
         if Some(slices.name[slice]) == words.request {
@@ -92,7 +93,14 @@ fn add_instants(trace: &Trace, words: &Words, events: &mut Vec<Event>) {
     for instant in (0..instants.time.len()).filter(|&instant| instants.category[instant] == words.category) {
         if let Some(kind @ EventKind::Tokens) = words.kind(instants.name[instant], End::Step) {
             let (time, track, order) = (instants.time[instant], instants.track[instant], instants.order[instant]);
-            events.push(Event { group: Group::Track(track), time, order, track, id: StringId::EMPTY, kind });
+            events.push(Event {
+                group: Group::Track(track),
+                time,
+                order,
+                track,
+                id: ArgValue::Text(StringId::EMPTY),
+                kind,
+            });
         }
     }
 }
@@ -125,13 +133,13 @@ pub(super) struct Argument<'a> {
 
 impl Argument<'_> {
     /// Returns its value.
-    pub(super) fn value(&self, order: Order) -> Option<StringId> {
+    pub(super) fn value(&self, order: Order) -> Option<ArgValue> {
         self.column?.of(order)
     }
 
     /// Returns its value as a number.
     pub(super) fn number(&self, order: Order) -> Option<u64> {
-        self.strings.get(self.value(order)?).parse().ok()
+        self.value(order)?.number(self.strings)
     }
 }
 

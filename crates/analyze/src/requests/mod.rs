@@ -71,8 +71,8 @@ impl Requests {
     pub fn find(&self, trace: &Trace, id: &str) -> Vec<usize> {
         let number = parse_number(id);
         let is_meant = |request: &Request| {
-            let whole = trace.strings.get(request.id);
-            let local = whole.rsplit_once('/').map_or(whole, |(_, local)| local);
+            let whole = request.id.content(&trace.strings);
+            let local = whole.rsplit_once('/').map_or(&*whole, |(_, local)| local);
             whole == id || local == id || (number.is_some() && parse_number(local) == number)
         };
         self.places(is_meant)

@@ -80,5 +80,5 @@ impl Results {
 fn clock_error(trace: &Trace) -> i64 {
     let column = trace.args.iter().find(|column| column.key == CLOCK_ERROR_NS);
     let errors = column.into_iter().flat_map(|column| &column.value);
-    errors.filter_map(|&value| trace.strings.get(value).parse().ok()).max().unwrap_or(0)
+    errors.filter_map(|&value| value.content(&trace.strings).parse().ok()).max().unwrap_or(0)
 }

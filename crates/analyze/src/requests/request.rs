@@ -1,13 +1,13 @@
 //! One request.
 
-use ferrum_trace_model::{StringId, Trace, TrackId, vocab};
+use ferrum_trace_model::{ArgValue, Trace, TrackId, vocab};
 use std::ops::Range;
 
 /// One request. Times are nanoseconds of the trace's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its id, as text.
-    pub id: StringId,
+    /// Its id.
+    pub id: ArgValue,
     /// Track of its first event.
     pub track: TrackId,
     /// Time of its arrival.
@@ -19,7 +19,7 @@ pub struct Request {
     /// Number of generated tokens that its end states.
     pub output_tokens: Option<u64>,
     /// Reason of its end.
-    pub reason: Option<StringId>,
+    pub reason: Option<ArgValue>,
     /// Times at which tokens arrived, one entry per arrival, sorted.
     pub arrivals: Vec<i64>,
     /// Number of tokens in these arrivals.
@@ -98,8 +98,9 @@ impl Request {
 }
 
 /// Returns true if a reason is that of a failed request.
-pub(super) fn is_failure(trace: &Trace, reason: Option<StringId>) -> bool {
+pub(super) fn is_failure(trace: &Trace, reason: Option<ArgValue>) -> bool {
     reason.is_some_and(|reason| {
-        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED].contains(&trace.strings.get(reason))
+        [vocab::request::ABORT, vocab::request::ERROR, vocab::request::DROPPED]
+            .contains(&&*reason.content(&trace.strings))
     })
 }

@@ -216,12 +216,12 @@ const ON_TRACKS: &str = r#"[
 fn requests_on_tracks_are_the_same() {
     let (trace, on_tracks) = (loaded(ENGINE), loaded(ON_TRACKS));
     let [expected, found] = [&trace, &on_tracks].map(|trace| found(trace, &[]).requests);
-    assert_eq!(on_tracks.strings.get(found[0].id), "1/0x1");
+    assert_eq!(found[0].id.content(&on_tracks.strings), "1/0x1");
     assert_eq!((&found[0].stages, &found[0].arrivals), (&expected[0].stages, &expected[0].arrivals));
     let counts = |request: &Request| (request.prompt_tokens, request.output_tokens, request.n_arrived, request.end);
     assert_eq!(counts(&found[0]), counts(&expected[0]));
     assert_eq!((found[1].arrival, found[1].tokens(), found[1].queue_time()), (50_000, 1, Some(0)));
-    assert_eq!((on_tracks.strings.get(found[1].id), found.len()), ("90", 2));
+    assert_eq!((&*found[1].id.content(&on_tracks.strings), found.len()), ("90", 2));
 }
 
 #[test]

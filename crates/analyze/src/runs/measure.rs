@@ -16,6 +16,7 @@ use crate::ops::Ops;
 use crate::requests::{Figure, RequestsOptions, requests};
 use crate::stats;
 use crate::steps::{Measured, Step, StepsOptions, TileSource, Tiler, find, inside};
+use crate::structure::both::both;
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
 use ferrum_trace_model::Trace;
@@ -75,12 +76,12 @@ pub fn measure(
     let step_options = StepsOptions { phases: options.phases.clone(), names_device, ..StepsOptions::default() };
     let found = find(trace);
     let has_steps = !found.steps.is_empty();
-    let measured = match has_steps {
+    let steps = || match has_steps {
         // Finding the launches of kernels takes time, and is of no use without steps.
         false => Measured::default(),
         true => Measured::with(found, trace, nesting, selected, &step_options),
     };
-    let origins = Origins::of(trace, nesting);
+    let (origins, measured) = both(|| Origins::of(trace, nesting), steps);
     let mut run = Run {
         names: vec![info.name],
         ranks: info.ranks,
@@ -203,10 +204,9 @@ impl<'a> StepSet<'a> {
         mut stacks: Option<&mut StackCollector>,
     ) -> Profile {
         let mut parts = PartCollector::new(trace, origins);
-        let mut sums: Vec<(Stratum, StratumProfile)> = Vec::new();
         let ranges = self.work_ranges();
         let mut tiler = Tiler::default();
-        for (n, (&stratum, places)) in self.strata.iter().enumerate() {
+        for (&stratum, places) in &self.strata {
             let limit = outliers::limit(&self.durations(places));
             let mut sum = StratumProfile::default();
             for &place in places {
@@ -223,23 +223,23 @@ impl<'a> StepSet<'a> {
                 let has_host = step.split.host > 0 || step.split.both > 0;
                 stacks.iter_mut().for_each(|stacks| stacks.begin_step(marked, works, has_host));
                 tiler.tiles(trace, nesting, (step, marked), works, |source, time| {
-                    parts.add_tile(n, source, time);
+                    parts.add_tile(source, time);
                     stacks.iter_mut().for_each(|stacks| stacks.add_tile(source, time));
                 });
                 if has_host {
                     for &slice in inside(trace, nesting, marked) {
-                        parts.count(n, slice, Place::Host, origins.position[slice as usize]);
+                        parts.count(slice, Place::Host, origins.position[slice as usize]);
                     }
                 }
                 for (work, position) in works.iter().zip(0..) {
-                    parts.count(n, work.slice, Place::Device, position);
+                    parts.count(work.slice, Place::Device, position);
                 }
             }
             stacks.iter_mut().for_each(|stacks| stacks.end_stratum(stratum, sum.n_steps(), sum.n_typical));
-            sums.push((stratum, sum));
+            parts.end_stratum(stratum, sum);
         }
         let mut profile = Profile::new(Unit::Step);
-        parts.finish(&mut profile, sums);
+        parts.finish(&mut profile);
         profile
     }
 
@@ -288,11 +288,12 @@ fn whole_trace(trace: &Trace, nesting: &Nesting, selected: &Selected, origins: &
             false => (Place::Host, TileSource::Host(slice as u32)),
         };
         sum.typical_ns = sum.typical_ns.saturating_add(time);
-        parts.add_tile(0, source, time);
-        parts.count(0, slice as u32, place, origins.position[slice]);
+        parts.add_tile(source, time);
+        parts.count(slice as u32, place, origins.position[slice]);
     }
     let mut profile = Profile::new(Unit::Trace);
-    parts.finish(&mut profile, vec![(Stratum::default(), sum)]);
+    parts.end_stratum(Stratum::default(), sum);
+    parts.finish(&mut profile);
     profile
 }
 

@@ -8,9 +8,10 @@ use crate::ops::Ops;
 use crate::steps::TileSource;
 use ferrum_trace_model::{StringId, Trace};
 use hashbrown::HashMap;
+use std::hash::{Hash, Hasher};
 
 /// Identity of a part, in texts of one trace.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct LocalKey {
     place: Place,
     category: StringId,
@@ -19,38 +20,132 @@ struct LocalKey {
     layer: u32,
 }
 
-/// Collects the parts of a trace.
+impl Hash for LocalKey {
+    /// Hashes two words instead of five fields. Parts that differ in their place only are few.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let word = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        state.write_u64(word(self.category.0, self.name.0));
+        state.write_u64(word(self.parent.0, self.layer));
+    }
+}
+
+/// Marks a slice whose part is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Collects the parts of a trace, one stratum after the other.
 pub(super) struct PartCollector<'a> {
     trace: &'a Trace,
     origins: &'a Origins,
-    sums: HashMap<(usize, LocalKey), PartSum>,
+    /// The different parts, and their numbers.
+    keys: Vec<LocalKey>,
+    numbers: HashMap<LocalKey, u32>,
+    /// Number of the part that each slice was last added to; [`UNKNOWN`] before.
+    part_of: Vec<u32>,
+    /// Sums of the current stratum by part; `None` for parts that it does not have.
+    sums: Vec<Option<PartSum>>,
+    /// Parts that the current stratum has.
+    added: Vec<u32>,
+    finished: Vec<FinishedStratum>,
+}
+
+struct FinishedStratum {
+    stratum: Stratum,
+    profile: StratumProfile,
+    parts: Vec<(LocalKey, PartSum)>,
 }
 
 impl<'a> PartCollector<'a> {
     pub(super) fn new(trace: &'a Trace, origins: &'a Origins) -> Self {
-        Self { trace, origins, sums: HashMap::new() }
+        Self {
+            trace,
+            origins,
+            keys: Vec::new(),
+            numbers: HashMap::new(),
+            part_of: vec![UNKNOWN; trace.slices.len()],
+            sums: Vec::new(),
+            added: Vec::new(),
+            finished: Vec::new(),
+        }
     }
 
-    /// Adds the time of a tile to a stratum.
-    pub(super) fn add_tile(&mut self, stratum: usize, source: TileSource, time_ns: i64) {
-        let key = match source {
-            TileSource::Device(slice) => self.key(Place::Device, slice),
-            TileSource::Host(slice) => self.key(Place::Host, slice),
-            TileSource::Gap => nameless(Place::Gap),
-            TileSource::Waiting => nameless(Place::Waiting),
+    /// Adds the time of a tile to the current stratum.
+    pub(super) fn add_tile(&mut self, source: TileSource, time_ns: i64) {
+        let part = match source {
+            TileSource::Device(slice) => self.part_of_slice(Place::Device, slice),
+            TileSource::Host(slice) => self.part_of_slice(Place::Host, slice),
+            TileSource::Gap => self.number(nameless(Place::Gap)),
+            TileSource::Waiting => self.number(nameless(Place::Waiting)),
         };
-        let sum = self.sums.entry((stratum, key)).or_default();
+        let sum = self.sum(part);
         sum.time_ns = sum.time_ns.saturating_add(time_ns);
     }
 
-    /// Counts a slice of a stratum.
-    pub(super) fn count(&mut self, stratum: usize, slice: u32, place: Place, position: u32) {
-        let key = self.key(place, slice);
-        let sum = self.sums.entry((stratum, key)).or_default();
+    /// Counts a slice of the current stratum.
+    pub(super) fn count(&mut self, slice: u32, place: Place, position: u32) {
+        let part = self.part_of_slice(place, slice);
+        let sum = self.sum(part);
         if sum.count == 0 {
             sum.position = position;
         }
         sum.count += 1;
+    }
+
+    /// Ends the current stratum.
+    pub(super) fn end_stratum(&mut self, stratum: Stratum, profile: StratumProfile) {
+        let take = |part: u32| Some((self.keys[part as usize], self.sums[part as usize].take()?));
+        let mut parts: Vec<(LocalKey, PartSum)> = self.added.drain(..).filter_map(take).collect();
+        parts.sort_unstable_by_key(|(key, _)| (key.place, key.category, key.name, key.parent, key.layer));
+        self.finished.push(FinishedStratum { stratum, profile, parts });
+    }
+
+    /// Moves all strata to a profile.
+    pub(super) fn finish(self, into: &mut Profile) {
+        let mut ops = Ops::of(self.trace);
+        let text = |id: StringId| self.trace.strings.get(id).to_owned();
+        for FinishedStratum { stratum, mut profile, parts } in self.finished {
+            for (key, sum) in parts {
+                let op = ops.get(self.trace, key.category, key.name);
+                let key = into.key(PartKey {
+                    place: key.place,
+                    category: op.map_or_else(|| text(key.category), |op| op.as_str().to_owned()),
+                    name: text(key.name),
+                    parent: text(key.parent),
+                    layer: (key.layer != NO_LAYER).then_some(key.layer),
+                });
+                let first = PartSum { position: sum.position, ..PartSum::default() };
+                let known = profile.parts.entry(key).or_insert(first);
+                known.time_ns = known.time_ns.saturating_add(sum.time_ns);
+                known.count = known.count.saturating_add(sum.count);
+            }
+            into.strata.insert(stratum, profile);
+        }
+    }
+
+    fn sum(&mut self, part: u32) -> &mut PartSum {
+        let sum = &mut self.sums[part as usize];
+        if sum.is_none() {
+            self.added.push(part);
+        }
+        sum.get_or_insert_default()
+    }
+
+    /// Returns the number of the part of a slice.
+    fn part_of_slice(&mut self, place: Place, slice: u32) -> u32 {
+        let known = self.part_of[slice as usize];
+        if self.keys.get(known as usize).is_some_and(|key| key.place == place) {
+            return known;
+        }
+        let part = self.number(self.key(place, slice));
+        self.part_of[slice as usize] = part;
+        part
+    }
+
+    fn number(&mut self, key: LocalKey) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.sums.push(None);
+            self.keys.len() as u32 - 1
+        })
     }
 
     fn key(&self, place: Place, slice: u32) -> LocalKey {
@@ -62,34 +157,6 @@ impl<'a> PartCollector<'a> {
             parent: self.origins.parent[slice],
             layer: self.origins.layer[slice],
         }
-    }
-
-    /// Moves the parts to the strata of a profile, in the order of the indices that were given for them.
-    pub(super) fn finish(self, profile: &mut Profile, strata: Vec<(Stratum, StratumProfile)>) {
-        let mut strata = strata;
-        let mut ops = Ops::of(self.trace);
-        let mut sums: Vec<_> = self.sums.into_iter().collect();
-        // The order of a hash table differs from run to run.
-        sums.sort_unstable_by_key(|((stratum, key), _)| {
-            (*stratum, key.place, key.category, key.name, key.parent, key.layer)
-        });
-        let text = |id: StringId| self.trace.strings.get(id).to_owned();
-        for ((stratum, key), sum) in sums {
-            let op = ops.get(self.trace, key.category, key.name);
-            let key = PartKey {
-                place: key.place,
-                category: op.map_or_else(|| text(key.category), |op| op.as_str().to_owned()),
-                name: text(key.name),
-                parent: text(key.parent),
-                layer: (key.layer != NO_LAYER).then_some(key.layer),
-            };
-            let key = profile.key(key);
-            let Some((_, profile)) = strata.get_mut(stratum) else { continue };
-            let known = profile.parts.entry(key).or_insert(PartSum { position: sum.position, ..PartSum::default() });
-            known.time_ns = known.time_ns.saturating_add(sum.time_ns);
-            known.count = known.count.saturating_add(sum.count);
-        }
-        profile.strata.extend(strata);
     }
 }
 

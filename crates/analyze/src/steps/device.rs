@@ -1,17 +1,15 @@
 //! Work of devices for each step.
 
 use super::annotations::Annotations;
-use super::args::ArgReader;
 use super::find::Found;
-use super::launches::{Launch, Launches};
+use super::launches::Unanswered;
 use super::lookup::StepLookup;
-use super::origins::FlowOrigins;
-use crate::figures::gpu::{DeviceKey, device_slices};
-use crate::kineto::{CORRELATION, EXTERNAL_ID};
+use crate::launches::device_work::DeviceKey;
+pub(crate) use crate::launches::device_work::works_of;
+use crate::launches::flow_origins::FlowOrigins;
+use crate::launches::launchers::{Launcher, Launchers, WorkIds};
 use crate::structure::gaps::{Gaps, find_gaps};
 use ferrum_trace_model::Trace;
-use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
-use ferrum_trace_model::vocab::device_track;
 use hashbrown::HashSet;
 use std::cell::LazyCell;
 
@@ -91,24 +89,28 @@ pub(super) struct Attributed {
 pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
     let on_device = works_of(trace);
     let lookup = StepLookup::of(trace, found.steps.iter().map(|step| step.slice));
-    let launches = Launches::of(trace, &lookup, &on_device, found.steps.len());
+    let launchers = Launchers::of(trace, &on_device);
+    let unanswered = Unanswered::of(trace, &lookup, &on_device, &launchers, found.steps.len());
     let origins = LazyCell::new(|| FlowOrigins::of(trace));
     let annotations = Annotations::of(trace, found);
     let (mut works, mut sums, mut flow_kinds) = (Vec::new(), Attribution::default(), HashSet::new());
-    let mut correlation = ArgReader::of(trace, CORRELATION);
-    let mut external = ArgReader::of(trace, EXTERNAL_ID);
+    let mut ids = WorkIds::of(trace);
+    let step_of = |slice: u32| {
+        let slice = slice as usize;
+        lookup.step_at(trace, trace.slices.track[slice], trace.slices.start[slice])
+    };
     for (slice, &device) in on_device.iter().enumerate() {
         let Some(device) = device else { continue };
         let (start, track, order) = (trace.slices.start[slice], trace.slices.track[slice], trace.slices.order[slice]);
         // A step that a device marks has the work that runs in it, regardless of its launch.
-        let launch = match found.is_on_device {
-            true => Launch::Unknown,
-            false => launches.of_kernel(correlation.get(order), external.get(order)),
+        let launcher = match found.is_on_device {
+            true => Launcher::Unknown,
+            false => ids.launcher(&launchers, order),
         };
-        let (step, count) = if let Launch::ByCall(step) = launch {
-            (step, &mut sums.by_launch)
-        } else if let Launch::ByOperation(step) = launch {
-            (step, &mut sums.by_operation)
+        let (step, count) = if let Launcher::Call(call) = launcher {
+            (step_of(call), &mut sums.by_launch)
+        } else if let Launcher::Operation(operation) = launcher {
+            (step_of(operation), &mut sums.by_operation)
         } else if !found.is_on_device
             && let Some((kind, track, time)) = origins.of_slice(track, start)
         {
@@ -116,7 +118,7 @@ pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
             (lookup.step_at(trace, track, time), &mut sums.by_flow)
         } else if let Some(step) = annotations.step_at(track, start) {
             (Some(step), &mut sums.by_annotation)
-        } else if launch == Launch::OutsideFile {
+        } else if launcher == Launcher::OutsideFile {
             (None, &mut sums.by_time)
         } else {
             (lookup.step_at(trace, track, start), &mut sums.by_time)
@@ -131,7 +133,7 @@ pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
         }
     }
     works.sort_unstable_by_key(|work| (work.step, work.device, work.start, work.slice));
-    let mut n_unanswered = launches.n_unanswered;
+    let mut n_unanswered = unanswered.n_by_step;
     if !flow_kinds.is_empty() {
         for (track, time) in origins.unended(&flow_kinds) {
             if let Some(step) = lookup.step_at(trace, track, time) {
@@ -140,7 +142,7 @@ pub(super) fn attribute(trace: &Trace, found: &Found) -> Attributed {
         }
     }
     let has_work = sums != Attribution::default();
-    Attributed { works, sums, has_work, has_launches: launches.has_launches, n_unanswered }
+    Attributed { works, sums, has_work, has_launches: unanswered.has_launches, n_unanswered }
 }
 
 /// Returns the time of devices in each step, and the gaps in which they idle.
@@ -162,23 +164,4 @@ pub(super) fn times(trace: &Trace, works: &[Work], n_steps: usize) -> (Vec<Devic
         times[first.step as usize].add(&time);
     }
     (times, gaps)
-}
-
-/// Returns the device of each slice that is device work: the slices that [`device_slices`] finds, and slices that a
-/// device measured on a track that is not named after one.
-pub(crate) fn works_of(trace: &Trace) -> Vec<Option<DeviceKey>> {
-    let mut works = vec![None; trace.slices.len()];
-    for found in device_slices(trace) {
-        works[found.slice] = Some(found.device);
-    }
-    let mut clock_error = ArgReader::of(trace, CLOCK_ERROR_NS);
-    for (slice, work) in works.iter_mut().enumerate() {
-        if clock_error.get(trace.slices.order[slice]).is_some() {
-            let track = trace.tracks.get(trace.slices.track[slice]);
-            let is_named = track.name.is_some_and(|name| device_track::parse(trace.strings.get(name)).is_some());
-            // Measured slices on such a track that are not work enclose work.
-            *work = work.or_else(|| (!is_named).then_some((track.process, None)));
-        }
-    }
-    works
 }

@@ -118,16 +118,18 @@ impl<'a> OwnSteps<'a> {
     /// Returns true if a slice was one of our steps before a conversion to torch's format.
     fn is_converted(&self, trace: &Trace, slice: usize) -> bool {
         let category = self.original_category.and_then(|column| column.of(trace.slices.order[slice]));
-        category.is_some_and(|category| trace.strings.get(category) == step::CATEGORY)
+        category.is_some_and(|category| category.content(&trace.strings) == step::CATEGORY)
     }
 
     fn mark(&self, trace: &Trace, slice: usize) -> Mark {
         let order = trace.slices.order[slice];
-        let value = |column: Option<&ArgColumn>| Some(trace.strings.get(column?.of(order)?));
+        let value = |column: Option<&ArgColumn>| column?.of(order);
         let name = trace.strings.get(trace.slices.name[slice]);
-        let phase = value(self.phase).and_then(Phase::from_text).or_else(|| phase_at_start(name));
+        let phase = value(self.phase)
+            .and_then(|phase| Phase::from_text(&phase.content(&trace.strings)))
+            .or_else(|| phase_at_start(name));
         let [batch, prefill_tokens, decode_tokens, context_tokens] =
-            self.counts.map(|column| value(column)?.parse().ok());
+            self.counts.map(|column| value(column)?.number(&trace.strings));
         let source = StepSource::Ferrum;
         Mark { batch, prefill_tokens, decode_tokens, context_tokens, ..Mark::new(source, phase) }
     }

@@ -4,7 +4,7 @@ use ferrum_trace_model::{Trace, TrackId};
 
 /// Finds the step of a moment on a track: a step of the track if it has steps, else one of its process, else any.
 #[derive(Debug)]
-pub(super) struct StepLookup {
+pub(crate) struct StepLookup {
     /// One entry per track.
     tracks: Vec<Stretches>,
     /// One entry per process.
@@ -14,7 +14,7 @@ pub(super) struct StepLookup {
 
 impl StepLookup {
     /// Indexes steps, which must be sorted by start. A step is identified by its index among them.
-    pub(super) fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
+    pub(crate) fn of(trace: &Trace, steps: impl Iterator<Item = u32>) -> Self {
         let mut lookup = Self {
             tracks: vec![Stretches::default(); trace.tracks.len()],
             processes: vec![Stretches::default(); trace.tracks.processes().len()],
@@ -33,7 +33,7 @@ impl StepLookup {
     }
 
     /// Returns the step at this time.
-    pub(super) fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
+    pub(crate) fn step_at(&self, trace: &Trace, track: TrackId, time: i64) -> Option<u32> {
         let own = &self.tracks[track.index()];
         let of_process = &self.processes[trace.tracks.get(track).process.index()];
         let nearest = [own, of_process].into_iter().find(|stretches| !stretches.all.is_empty());

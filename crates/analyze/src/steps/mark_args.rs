@@ -3,7 +3,7 @@
 use super::find::find;
 use super::mark::{Mark, StepSource};
 use ferrum_trace_model::vocab::{Phase, step};
-use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
+use ferrum_trace_model::{ArgColumn, ArgValue, Order, Trace};
 
 /// Adds the phase, the batch size and the token counts that marks of other tools state in their names to the arguments
 /// of these marks. Only arguments that are loaded are extended, so steps of all tools are selected and grouped alike.
@@ -16,10 +16,10 @@ pub fn add_mark_args(trace: &mut Trace) {
         .collect();
     let Trace { strings, args, .. } = trace;
     for column in args {
-        let mut added: Vec<(Order, StringId)> = Vec::new();
+        let mut added: Vec<(Order, ArgValue)> = Vec::new();
         for &(order, mark) in &marks {
             if let Some(text) = stated(&mark, &column.key).filter(|_| column.of(order).is_none()) {
-                added.push((order, strings.intern(&text)));
+                added.push((order, ArgValue::intern(&text, strings)));
             }
         }
         insert(column, added);
@@ -40,11 +40,11 @@ fn stated(mark: &Mark, key: &str) -> Option<String> {
 }
 
 /// Inserts values into a column, which stays sorted by position.
-fn insert(column: &mut ArgColumn, added: Vec<(Order, StringId)>) {
+fn insert(column: &mut ArgColumn, added: Vec<(Order, ArgValue)>) {
     if added.is_empty() {
         return;
     }
-    let mut all: Vec<(Order, StringId)> = column.order.drain(..).zip(column.value.drain(..)).chain(added).collect();
+    let mut all: Vec<(Order, ArgValue)> = column.order.drain(..).zip(column.value.drain(..)).chain(added).collect();
     all.sort_unstable_by_key(|&(order, _)| order);
     (column.order, column.value) = all.into_iter().unzip();
 }
@@ -61,8 +61,8 @@ mod tests {
             ("1", "1", "cpu_op", "aten::mm", 2, 4),
             ("1", "1", "user_annotation", "step[EXTEND bs=2 toks=9]", 10, 20),
         ]);
-        let other = trace.strings.intern("other");
-        let column = |key: &str, values: &[(u32, StringId)]| {
+        let other = ArgValue::Text(trace.strings.intern("other"));
+        let column = |key: &str, values: &[(u32, ArgValue)]| {
             let (order, value) = values.iter().copied().unzip();
             ArgColumn { key: key.to_owned(), order, value }
         };
@@ -70,7 +70,7 @@ mod tests {
         add_mark_args(&mut trace);
         let texts = |n: usize| {
             let ArgColumn { order, value, .. } = &trace.args[n];
-            let text = |(&order, &value): (&u32, &StringId)| format!("{order} {}", trace.strings.get(value));
+            let text = |(&order, &value): (&u32, &ArgValue)| format!("{order} {}", value.content(&trace.strings));
             order.iter().zip(value).map(text).collect::<Vec<_>>()
         };
         assert_eq!(texts(0), ["0 64", "1 other", "2 other"]);

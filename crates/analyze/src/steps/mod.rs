@@ -3,7 +3,6 @@
 //! The table in `mark.rs` and `docs/steps-and-requests.md` define the slices that count as steps.
 
 mod annotations;
-mod args;
 mod device;
 mod find;
 mod groups;
@@ -18,7 +17,6 @@ mod mark_args;
 mod measured;
 mod missing_device_work;
 mod op_times;
-mod origins;
 mod results;
 mod slowest;
 mod span;
@@ -41,13 +39,13 @@ use crate::kineto::{CORRELATION, DEVICE_PROPERTIES, EXTERNAL_ID, ORIGINAL_CATEGO
 use crate::structure::gaps::{GapSum, Gaps};
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
-pub(crate) use args::ArgReader;
 pub(crate) use device::{Work, works_of};
 use ferrum_trace_model::Trace;
 use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::vocab::{self, Phase, UNCLOSED};
 pub(crate) use find::{MarkedSlice, find};
 pub(crate) use host::inside;
+pub(crate) use lookup::StepLookup;
 pub(crate) use mark::phase_at_start;
 pub(crate) use measured::Measured;
 use std::collections::BTreeMap;

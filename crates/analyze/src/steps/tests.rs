@@ -1,7 +1,7 @@
 use super::*;
 use crate::test_traces;
 use ferrum_trace_model::vocab::Op;
-use ferrum_trace_model::{ArgColumn, End, StringId};
+use ferrum_trace_model::{ArgColumn, ArgValue, End, StringId};
 use proptest::prelude::*;
 
 pub(super) fn found(trace: &Trace) -> Steps {
@@ -9,7 +9,8 @@ pub(super) fn found(trace: &Trace) -> Steps {
 }
 
 pub(super) fn argument(trace: &mut Trace, key: &str, values: &[(u32, &str)]) {
-    let (order, value) = values.iter().map(|&(order, value)| (order, trace.strings.intern(value))).unzip();
+    let (order, value) =
+        values.iter().map(|&(order, value)| (order, ArgValue::intern(value, &mut trace.strings))).unzip();
     trace.args.push(ArgColumn { key: key.to_owned(), order, value });
 }
 

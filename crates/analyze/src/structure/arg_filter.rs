@@ -2,8 +2,9 @@
 
 use super::glob::Glob;
 use super::select::matching_strings;
-use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
-use hashbrown::HashSet;
+use ferrum_trace_model::{ArgColumn, ArgValue, Order, Trace};
+use hashbrown::{HashMap, HashSet};
+use std::borrow::Cow;
 
 /// Condition on an argument, which must be loaded with the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,21 +18,34 @@ pub struct ArgFilter {
 impl ArgFilter {
     /// Returns a test for events, which are given by their positions in the file.
     pub(super) fn matcher<'a>(&self, trace: &'a Trace) -> ArgMatcher<'a> {
-        ArgMatcher { column: arg_column(trace, &self.name), is_matching: matching_strings(trace, &self.values) }
+        let column = arg_column(trace, &self.name);
+        let mut matching_integers: HashMap<u32, bool> = HashMap::new();
+        for value in column.into_iter().flat_map(|column| &column.value) {
+            if let &ArgValue::Integer(number) = value {
+                let matches = || self.values.iter().any(|glob| glob.matches(&number.to_string()));
+                matching_integers.entry(number).or_insert_with(matches);
+            }
+        }
+        ArgMatcher { column, matching_texts: matching_strings(trace, &self.values), matching_integers }
     }
 }
 
 /// Test whether an event has an argument with a matching value.
 pub(super) struct ArgMatcher<'a> {
     column: Option<&'a ArgColumn>,
-    /// One entry per text of the trace.
-    is_matching: Vec<bool>,
+    /// True for the texts of the trace that match.
+    matching_texts: Vec<bool>,
+    /// True for the integers of the column that match.
+    matching_integers: HashMap<u32, bool>,
 }
 
 impl ArgMatcher<'_> {
     pub(super) fn matches(&self, order: Order) -> bool {
-        let value = self.column.and_then(|column| column.of(order));
-        value.is_some_and(|value| self.is_matching[value.index()])
+        match self.column.and_then(|column| column.of(order)) {
+            Some(ArgValue::Integer(number)) => self.matching_integers.get(&number).is_some_and(|&matches| matches),
+            Some(ArgValue::Text(text)) => self.matching_texts[text.index()],
+            None => false,
+        }
     }
 }
 
@@ -41,11 +55,11 @@ pub(crate) fn arg_column<'a>(trace: &'a Trace, name: &str) -> Option<&'a ArgColu
 }
 
 /// Returns the different values that slices and async operations have for an argument, in natural order.
-pub fn arg_values<'a>(trace: &'a Trace, name: &str) -> Vec<&'a str> {
+pub fn arg_values<'a>(trace: &'a Trace, name: &str) -> Vec<Cow<'a, str>> {
     let Some(column) = arg_column(trace, name) else { return Vec::new() };
     let orders = trace.slices.order.iter().chain(&trace.asyncs.order);
-    let values: HashSet<StringId> = orders.filter_map(|&order| column.of(order)).collect();
-    let mut values: Vec<&str> = values.into_iter().map(|value| trace.strings.get(value)).collect();
+    let values: HashSet<ArgValue> = orders.filter_map(|&order| column.of(order)).collect();
+    let mut values: Vec<Cow<'_, str>> = values.into_iter().map(|value| value.content(&trace.strings)).collect();
     values.sort_unstable_by(|one, other| natural_order(one, other));
     values
 }

@@ -136,7 +136,7 @@ impl<'a> EndArgs<'a> {
     }
 
     fn busy(&self, order: Order) -> Option<BusyTime> {
-        let number = |column: Option<&ArgColumn>| self.trace.strings.get(column?.of(order)?).parse().ok();
+        let number = |column: Option<&ArgColumn>| column?.of(order)?.content(&self.trace.strings).parse().ok();
         Some(BusyTime { busy: number(self.busy)?, idle: number(self.idle)? })
     }
 }

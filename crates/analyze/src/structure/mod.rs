@@ -2,8 +2,11 @@
 
 pub(crate) mod ancestors;
 pub(crate) mod arg_filter;
+pub(crate) mod arg_reader;
 pub(crate) mod async_ops;
 mod async_select;
+pub(crate) mod both;
+pub(crate) mod by_arg;
 pub(crate) mod flow_key;
 pub(crate) mod gaps;
 pub(crate) mod glob;

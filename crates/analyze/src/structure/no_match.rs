@@ -149,8 +149,9 @@ fn arg_matches_nothing(trace: &Trace, index: usize, alone: &Selection) -> NoMatc
         return NoMatch::NoArg { index };
     }
     let mut suggested: Vec<&str> = Vec::new();
-    let similar = filter.values.iter().flat_map(|glob| similar(glob.as_str(), values.iter().copied()));
-    for value in similar.chain(values.iter().copied()) {
+    let texts = || values.iter().map(|value| &**value);
+    let similar = filter.values.iter().flat_map(|glob| similar(glob.as_str(), texts()));
+    for value in similar.chain(texts()) {
         if suggested.len() < VALUES_SUGGESTED && !suggested.contains(&value) {
             suggested.push(value);
         }
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
     use crate::structure::arg_filter::ArgFilter;
     use crate::test_traces;
-    use ferrum_trace_model::ArgColumn;
+    use ferrum_trace_model::{ArgColumn, ArgValue};
 
     fn globs(pattern: &str) -> Vec<Glob> {
         vec![Glob::new(pattern)]
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn values_that_exist_are_suggested_for_an_argument() {
         let mut trace = test_traces::track(&[("a", 0, 1), ("b", 1, 2), ("c", 2, 3)]);
-        let values = ["64", "8", "256"].map(|text| trace.strings.intern(text));
+        let values = ["64", "8", "256"].map(|text| ArgValue::intern(text, &mut trace.strings));
         trace.args.push(ArgColumn { key: "m".to_owned(), order: vec![0, 1, 2], value: values.to_vec() });
         let explained = |filters: &[(&str, &str)], names: &str| {
             let filter = |&(name, value): &(&str, &str)| ArgFilter { name: name.to_owned(), values: globs(value) };

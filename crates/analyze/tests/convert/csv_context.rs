@@ -2,7 +2,7 @@
 
 use crate::converted_text;
 use ferrum_trace_analyze::convert::Target;
-use ferrum_trace_analyze::{LAYER_ARG, Labels, LayerSource, Nesting, STEP_ARGS, StepLabels, step_labels};
+use ferrum_trace_analyze::{LAYER_ARG, LAYER_ARGS, Labels, LayerSource, Nesting, STEP_ARGS, StepLabels, step_labels};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_model::Trace;
 use proptest::prelude::*;
@@ -69,6 +69,25 @@ fn kernels_have_the_step_that_launched_them() {
 {"ph":"f","name":"launch","cat":"flow","id":5,"ts":18,"pid":1,"tid":8}]"#;
     let found = contexts(by_flow);
     assert_eq!(found[2..], ["late||1|prefill|", "by time||2|decode|", "measured||1|prefill|"]);
+}
+
+#[test]
+fn kernels_have_the_layer_that_launched_them() {
+    let trace = r#"[
+{"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"GPU 0 / compute"}},
+{"ph":"X","name":"layers.0","cat":"module","ts":0,"dur":9,"pid":1,"tid":1},
+{"ph":"X","name":"call","cat":"cuda_runtime","ts":1,"dur":1,"pid":1,"tid":1,"args":{"correlation":7}},
+{"ph":"X","name":"layers.1","cat":"module","ts":10,"dur":9,"pid":1,"tid":1},
+{"ph":"s","name":"launch","cat":"flow","id":5,"ts":12,"pid":1,"tid":1},
+{"ph":"X","name":"by call","cat":"kernel","ts":32,"dur":3,"pid":0,"tid":7,"args":{"correlation":7}},
+{"ph":"X","name":"by flow","cat":"gemm","ts":40,"dur":3,"pid":1,"tid":9},
+{"ph":"f","bp":"e","name":"launch","cat":"flow","id":5,"ts":40,"pid":1,"tid":9},
+{"ph":"X","name":"unknown","cat":"gemm","ts":50,"dur":3,"pid":1,"tid":9}]"#;
+    assert_eq!(contexts(trace)[3..], ["by call|0|||", "by flow|1|||", "unknown||||"]);
+    let args = LAYER_ARGS.map(str::to_owned).to_vec();
+    let loaded = load(trace.as_bytes(), &LoadOptions { args, ..LoadOptions::default() }).unwrap().trace;
+    let expected: Vec<String> = expected(&loaded).into_values().collect();
+    assert_eq!(contexts(trace), expected);
 }
 
 #[test]

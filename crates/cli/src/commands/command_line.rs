@@ -18,7 +18,7 @@ Examples:
 
 Exit codes: 0 success, 1 something was found or nothing matched, 2 error";
 
-/// Record, analyze, check and convert traces of inference engines: Chrome trace JSON, Perfetto, ferrum-trace's own.
+/// Record, analyze, check and convert traces of inference engines: Chrome JSON, Perfetto, spools.
 #[derive(Debug, Parser)]
 #[command(name = "ferrum-trace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(override_usage = "ferrum-trace <COMMAND> [FLAGS] FILE...\n       ferrum-trace FILE...")]

@@ -21,11 +21,13 @@ mod gate;
 mod layers;
 mod man;
 mod merge;
+mod path;
 #[cfg(unix)]
 mod record;
 mod recover;
 mod repair;
 mod requests;
+mod roofline;
 mod steps;
 mod summary;
 
@@ -57,6 +59,8 @@ commands! {
     Layers => layers,
     Steps => steps,
     Requests => requests,
+    Path => path,
+    Roofline => roofline,
     Diff => diff,
     #[cfg(unix)]
     Gate => gate,

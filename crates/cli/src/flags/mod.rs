@@ -1,11 +1,13 @@
 //! Flags that several commands have.
 
 mod by;
+mod capture;
 mod report;
 pub(crate) mod selection;
 mod share;
 
 pub(crate) use by::{By, ByParser};
+pub(crate) use capture::CaptureArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use share::parse_share;

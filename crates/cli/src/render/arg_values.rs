@@ -11,7 +11,7 @@ pub(crate) fn values_text(trace: &Trace, name: &str) -> String {
     let name = clean(name);
     match values.len() {
         0 => format!("no slice or async operation has an argument `{name}`"),
-        1 => format!("the only value of `{name}` is `{}`", clean(values[0])),
+        1 => format!("the only value of `{name}` is `{}`", clean(&values[0])),
         _ => format!("the values of `{name}` are {}", list(values.iter().map(|value| format!("`{}`", clean(value))))),
     }
 }

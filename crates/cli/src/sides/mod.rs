@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod baseline_file;
 mod figures;
+mod load_ahead;
 #[cfg(unix)]
 mod machine;
 mod metric_name;

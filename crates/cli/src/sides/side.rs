@@ -1,14 +1,16 @@
-//! Measures the traces of one side, one after the other.
+//! Measures the traces of sides, one after the other.
 
+use super::load_ahead::load_ahead;
 use super::trace_info::{rotating_recording, trace_info};
 use super::traces::{OneTrace, join};
-use crate::input::paths::{Folders, InvalidInput, expand};
-use crate::input::source::{Passes, Source};
+use crate::input::paths::{Folders, Input, InvalidInput, expand};
+use crate::input::source::{Passes, Source, TraceFacts};
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use ferrum_trace_analyze::compare::SideRuns;
 use ferrum_trace_analyze::runs::{MeasureOptions, Profile, Run, Stacks, measure};
 use ferrum_trace_analyze::{LAYER_ARG, Nesting, REQUEST_ARGS, STEP_ARGS, Selection};
+use ferrum_trace_format::chrome::read::Loaded;
 use std::path::{Path, PathBuf};
 
 /// Runs of one side of a comparison.
@@ -42,6 +44,13 @@ impl Side {
     }
 }
 
+/// A loaded trace with the facts that its file states.
+struct LoadedTrace {
+    source: Source,
+    loaded: Loaded,
+    facts: TraceFacts,
+}
+
 /// Measures sides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measuring {
@@ -54,19 +63,34 @@ pub(crate) struct Measuring {
 impl Measuring {
     /// Measures the traces that the user named: files, globs, folders and spools.
     pub(crate) fn side(&self, typed: &[PathBuf]) -> Result<Side, UserError> {
-        let mut traces = Vec::new();
-        let mut notes = Vec::new();
-        for input in expand(typed, Folders::ListTraces) {
-            let input = input.map_err(|InvalidInput { error, .. }| error)?;
-            let source = Source::of(input, Passes::One, &self.messages)?;
-            traces.push(self.trace(&source, &mut notes)?);
-        }
-        let (runs, profile, stacks) = join(traces);
-        Ok(Side { runs, profile, stacks, notes })
+        let [side] = self.sides([typed])?;
+        Ok(side)
     }
 
-    fn trace(&self, source: &Source, notes: &mut Vec<String>) -> Result<OneTrace, UserError> {
-        let (loaded, facts) = source.load(arguments())?;
+    /// Measures the traces of several sides. Each trace is loaded while the one before is measured.
+    pub(crate) fn sides<const N: usize>(&self, typed: [&[PathBuf]; N]) -> Result<[Side; N], UserError> {
+        let mut traces: [Vec<OneTrace>; N] = std::array::from_fn(|_| Vec::new());
+        let mut notes: [Vec<String>; N] = std::array::from_fn(|_| Vec::new());
+        let of_side = |(side, typed)| expand(typed, Folders::ListTraces).into_iter().map(move |input| (side, input));
+        let load = |(side, input): (usize, Result<Input, InvalidInput>)| {
+            let input = input.map_err(|InvalidInput { error, .. }| error)?;
+            let source = Source::of(input, Passes::One, &self.messages)?;
+            let (loaded, facts) = source.load(arguments())?;
+            Ok((side, LoadedTrace { source, loaded, facts }))
+        };
+        load_ahead(typed.into_iter().enumerate().flat_map(of_side), load, |(side, trace)| {
+            traces[side].push(self.trace(trace, &mut notes[side])?);
+            Ok(())
+        })?;
+        let mut notes = notes.into_iter();
+        Ok(traces.map(|traces| {
+            let (runs, profile, stacks) = join(traces);
+            Side { runs, profile, stacks, notes: notes.next().unwrap_or_default() }
+        }))
+    }
+
+    fn trace(&self, trace: LoadedTrace, notes: &mut Vec<String>) -> Result<OneTrace, UserError> {
+        let LoadedTrace { source, loaded, facts } = trace;
         let trace = &loaded.trace;
         if trace.slices.is_empty() && trace.asyncs.time.is_empty() {
             let events = trace.census.events;

@@ -123,9 +123,26 @@ struct Object {
     by: String,
     categories: Vec<String>,
     phases: Vec<Phase>,
+    device_without_layer: Unlayered,
+    capture: Option<serde_json::Value>,
     losses: serde_json::Value,
     recorder: Option<serde_json::Value>,
     notes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unlayered {
+    by_graph: Work,
+    outside_layers: Work,
+    unknown_launch: Work,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Work {
+    count: u64,
+    total_ns: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,4 +187,101 @@ fn json_has_every_field_and_no_other() {
     let Row { layer, count, self_ns, total_ns, cells } = &rows[1];
     assert_eq!((*layer, *count, *self_ns, *total_ns), (1, 1, 5000, 5000));
     assert_eq!(cells[..], [Cell { cat: "mlp".to_owned(), count: 1, self_ns: 5000, total_ns: 5000 }]);
+}
+
+/// Two layers that launch a kernel each, and a graph that is launched outside of layers.
+const LAUNCHES: &str = r#"[
+{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=4]","ts":0,"dur":50,"pid":1,"tid":1},
+{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_0","ts":0,"dur":9,"pid":1,"tid":1},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":1,"dur":1,"pid":1,"tid":1,"args":{"correlation":1}},
+{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_1","ts":10,"dur":9,"pid":1,"tid":1},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":11,"dur":1,"pid":1,"tid":1,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","ts":20,"dur":1,"pid":1,"tid":1,"args":{"correlation":3}},
+{"ph":"X","cat":"kernel","name":"a","ts":30,"dur":5,"pid":0,"tid":7,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"b","ts":40,"dur":6,"pid":0,"tid":7,"args":{"correlation":2}},
+{"ph":"X","cat":"kernel","name":"gemm","ts":50,"dur":3,"pid":0,"tid":7,"args":{"correlation":3}},
+{"ph":"X","cat":"kernel","name":"extra","ts":54,"dur":1,"pid":0,"tid":7,"args":{"correlation":3}},
+{"ph":"X","cat":"kernel","name":"norm","ts":56,"dur":4,"pid":0,"tid":7,"args":{"correlation":3}}
+]"#;
+
+/// The capture of the graph, with an operation in each of two layers.
+const CAPTURE: &str = r#"[
+{"ph":"X","cat":"user_annotation","name":"capture_8_decode","ts":0,"dur":90,"pid":1,"tid":1},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamBeginCapture","ts":1,"dur":1,"pid":1,"tid":1},
+{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_0","ts":10,"dur":9,"pid":1,"tid":1},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":11,"dur":4,"pid":1,"tid":1,"args":{"Input Dims":[[8,64],[64,64]]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":12,"dur":1,"pid":1,"tid":1,"args":{"kernel":"gemm"}},
+{"ph":"X","cat":"python_function","name":"nn.Module: LlamaDecoderLayer_1","ts":20,"dur":9,"pid":1,"tid":1},
+{"ph":"X","cat":"cpu_op","name":"aten::rms_norm","ts":21,"dur":4,"pid":1,"tid":1},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":22,"dur":1,"pid":1,"tid":1,"args":{"kernel":"norm"}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamEndCapture","ts":80,"dur":1,"pid":1,"tid":1}
+]"#;
+
+#[test]
+fn kernels_have_the_layer_of_their_launch() {
+    let scene = Scene::with("t.json", LAUNCHES);
+    let run = scene.run("layers --filter cat=kernel t.json").expect_code(0);
+    let rows: Vec<&str> = run.stdout.lines().skip(2).map(str::trim).collect();
+    assert_eq!(
+        rows[1..],
+        ["0  5.000 µs  5.000 µs", "1  6.000 µs  6.000 µs", "all  11.00 µs  11.00 µs", "none  8.000 µs  8.000 µs"]
+    );
+    let words =
+        "t.json: 8.000 µs of kernels and copies are in no layer: 8.000 µs launched by graphs outside of layers\n";
+    assert_eq!(run.stderr, words);
+    let run = scene.run("layers --json t.json").expect_code(0);
+    let object: Object = serde_json::from_str(&run.stdout).unwrap();
+    let Unlayered { by_graph, outside_layers, unknown_launch } = object.device_without_layer;
+    assert_eq!(by_graph, Work { count: 3, total_ns: 8_000 });
+    assert_eq!((outside_layers.count, unknown_launch.count), (0, 0));
+    assert!(object.capture.is_none());
+}
+
+#[test]
+fn a_trace_that_names_no_layers_says_how_much_device_time_that_concerns() {
+    let trace = r#"[{"ph":"X","cat":"kernel","name":"a","ts":30,"dur":5,"pid":0,"tid":7}]"#;
+    let run = Scene::with("t.json", trace).run("layers t.json").expect_code(1);
+    let first = run.stderr.lines().next().unwrap();
+    assert_eq!(first, "t.json: 5.000 µs of kernels and copies are in no layer: the trace names no layers");
+}
+
+#[test]
+fn a_capture_names_the_kernels_of_replays() {
+    let scene = Scene::with("t.json", LAUNCHES);
+    scene.write("capture.json", CAPTURE);
+    let run = scene.run("layers --capture capture.json --layer-from arg --filter cat=kernel t.json").expect_code(0);
+    let rows: Vec<&str> = run.stdout.lines().skip(3).map(str::trim).collect();
+    assert_eq!(rows[..2], ["0  3.000 µs  3.000 µs", "1  4.000 µs  4.000 µs"]);
+    let lines: Vec<&str> = run.stderr.lines().take(2).collect();
+    let expected = [
+        "t.json: --capture: 2 of 3 kernels of 1 replay match, 87.5 % of their time",
+        "t.json: graph 1, kernel 2: expected nothing, found `extra`, in 1 replay",
+    ];
+    assert_eq!(lines, expected);
+    let run = scene.run("layers --json --capture capture.json t.json").expect_code(0);
+    let object: Object = serde_json::from_str(&run.stdout).unwrap();
+    let expected = serde_json::json!({
+        "replays": 1, "unmatched_replays": 0, "kernels": 3, "total_ns": 8_000, "matched": 2, "matched_ns": 7_000,
+        "matched_by_order": 0,
+        "mismatches": [{"graph": 0, "position": 1, "expected": null, "found": "extra", "replays": 1}],
+    });
+    assert_eq!(object.capture, Some(expected));
+    let run = scene.run("summary --by arg:operation --capture capture.json --filter cat=kernel t.json").expect_code(0);
+    let names = ["aten::mm", "aten::rms_norm", "(no operation)"];
+    assert!(names.iter().all(|name| run.stdout.contains(name)), "{}", run.stdout);
+    let run = scene.run("steps --by layer --capture capture.json t.json").expect_code(0);
+    assert!(run.stderr.contains("2 of 3 kernels of 1 replay match"), "{}", run.stderr);
+}
+
+#[test]
+fn a_capture_without_graphs_is_refused() {
+    let scene = Scene::with("t.json", LAUNCHES);
+    let words = "capture of a graph, found no launch between `StreamBeginCapture` and `StreamEndCapture`";
+    for command in ["layers", "summary", "steps"] {
+        let run = scene.run(&format!("{command} --capture t.json t.json")).expect_code(2);
+        assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+    scene.write("capture.json", CAPTURE);
+    let run = scene.run("summary --capture capture.json capture.json").expect_code(0);
+    assert!(run.stderr.contains("--capture has no effect: the trace has no replays of graphs"), "{}", run.stderr);
 }

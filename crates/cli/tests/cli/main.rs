@@ -39,6 +39,7 @@ mod losses;
 mod output;
 /// Perfetto traces of all writers.
 #[cfg(unix)]
+mod path;
 mod perfetto;
 /// `record`.
 mod record;
@@ -48,6 +49,7 @@ mod recover;
 mod repair;
 /// `requests`.
 mod requests;
+mod roofline;
 /// Sources of a trace: pipes, globs, compressed, damaged, growing and missing files.
 mod slo;
 mod sources;

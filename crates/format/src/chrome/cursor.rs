@@ -221,9 +221,13 @@ impl<'a> Cursor<'a> {
     /// Reads any value and returns its JSON.
     #[inline]
     pub fn value(&mut self) -> Result<&'a [u8], Stop> {
-        self.skip_space();
+        let first = self.next_visible()?;
         let start = self.at;
-        self.skip_value()?;
+        match first {
+            b'"' => drop(self.text()?),
+            b'-' | b'0'..=b'9' => drop(self.number()?),
+            _ => self.skip_value()?,
+        }
         Ok(&self.bytes[start..self.at])
     }
 
@@ -236,6 +240,35 @@ impl<'a> Cursor<'a> {
             }
             if self.close()? == Closed::All {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Reads any value as [`value`](Self::value) does. If it is an object, calls `look` with the key and the JSON of
+    /// each member.
+    #[inline]
+    pub(crate) fn value_with_members(&mut self, mut look: impl FnMut(Text<'a>, &'a [u8])) -> Result<&'a [u8], Stop> {
+        if self.next_visible()? != b'{' {
+            return self.value();
+        }
+        let start = self.at;
+        self.at += 1;
+        if self.next_visible()? == b'}' {
+            self.at += 1;
+            return Ok(&self.bytes[start..self.at]);
+        }
+        loop {
+            self.skip_space();
+            let key = self.key()?;
+            let value = self.value()?;
+            look(key, value);
+            match self.next_visible()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Ok(&self.bytes[start..self.at]);
+                }
+                _ => return Err(self.bad("`,` or `}`")),
             }
         }
     }

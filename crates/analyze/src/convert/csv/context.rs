@@ -1,6 +1,6 @@
 //! Layer, step, phase and parent of slices that arrive in time order.
 
-use super::launches::Launches;
+use super::launches::{Launch, Launches};
 use super::step_tracker::{StepRef, StepTracker};
 use crate::convert::record::{NEVER, Record};
 use crate::convert::slice_survey::SliceSurvey;
@@ -77,21 +77,25 @@ impl<'a> Contexts<'a> {
         if let (Some(end), Some(mark)) = (end, StepMark::of(slice.name, slice.category, slice.args)) {
             self.steps.begin(self.tracks, track, (time, end), mark);
         }
-        let step = self.step_of(track, time, slice);
         let own = self.own_layer(slice);
         let open = &mut self.of_tracks[track.index()].open;
         let end_min = end.unwrap_or(time).max(time.saturating_add(1));
         while open.pop_if(|outer| outer.end < end_min).is_some() {}
         let layer = own.or_else(|| open.last()?.layer);
         let parent = open.last().map(|outer| Rc::clone(&outer.name));
-        open.extend(end.map(|end| OpenSlice { end, name: slice.name.into(), layer }));
+        let by_time = Launch { step: self.steps.at(self.tracks, track, time), layer };
+        let Launch { step, layer } = self.join(track, time, slice, by_time);
+        let opened = end.map(|end| OpenSlice { end, name: slice.name.into(), layer });
+        self.of_tracks[track.index()].open.extend(opened);
         SliceContext { layer, step, parent }
     }
 
     /// Begins a flow.
     pub(super) fn flow_begin(&mut self, time: i64, flow: &Record<'_>) {
         let step = self.steps.at(self.tracks, TrackId(flow.row), time);
-        self.launches.flow_begin(flow.group, step);
+        let open = &self.of_tracks[flow.row as usize].open;
+        let layer = open.iter().rev().find(|slice| slice.end >= time).and_then(|slice| slice.layer);
+        self.launches.flow_begin(flow.group, Launch { step, layer });
     }
 
     /// Ends a flow at the slice that begins at the same time.
@@ -107,28 +111,31 @@ impl<'a> Contexts<'a> {
         }
     }
 
-    /// Returns the step that launched a kernel, or else the step in which a slice begins.
-    fn step_of(&mut self, track: TrackId, time: i64, slice: &Record<'_>) -> Option<StepRef> {
-        let by_time = self.steps.at(self.tracks, track, time);
-        if !self.steps.is_on_host() {
+    /// Returns step and layer of the launch of device work. Other slices, and device work whose launch is unknown, have
+    /// those in which they begin.
+    fn join(&mut self, track: TrackId, time: i64, slice: &Record<'_>, by_time: Launch) -> Launch {
+        let correlation = if self.has_calls { arg(slice.args, CORRELATION) } else { None };
+        if !self.is_device_work(time, slice) {
+            if let Some(correlation) = correlation {
+                self.launches.call(&correlation, by_time);
+            }
             return by_time;
         }
-        let correlation = if self.has_calls { arg(slice.args, CORRELATION) } else { None };
-        if self.is_device_work(time, slice) {
-            return self.launch_of(correlation.as_deref(), track, time).unwrap_or(by_time);
+        let launch = self.launch_of(correlation.as_deref(), track, time);
+        let of_launch = launch.filter(|_| self.steps.is_on_host());
+        let of_layer = launch.filter(|_| self.source != LayerSource::Tid);
+        Launch {
+            step: of_launch.map_or(by_time.step, |launch| launch.step),
+            layer: by_time.layer.or_else(|| of_layer?.layer),
         }
-        if let Some(correlation) = correlation {
-            self.launches.call(&correlation, by_time);
-        }
-        by_time
     }
 
-    /// Returns the step that launched a kernel; `None` if that cannot be known.
-    fn launch_of(&mut self, correlation: Option<&str>, track: TrackId, time: i64) -> Option<Option<StepRef>> {
+    /// Returns the launch of a kernel; `None` if that cannot be known.
+    fn launch_of(&mut self, correlation: Option<&str>, track: TrackId, time: i64) -> Option<Launch> {
         let by_call = correlation.and_then(|correlation| self.launches.of_correlation(correlation));
         let by_flow = by_call.or_else(|| self.launches.of_flow(track.0, time));
         // A call that is not in the file was made before the file begins.
-        by_flow.or_else(|| correlation.map(|_| None))
+        by_flow.or_else(|| correlation.map(|_| Launch::default()))
     }
 
     fn is_device_work(&self, time: i64, slice: &Record<'_>) -> bool {

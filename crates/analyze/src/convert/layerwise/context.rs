@@ -46,7 +46,7 @@ fn prompts_of_requests(trace: &Trace) -> impl Iterator<Item = (u64, u64)> + '_ {
     (0..asyncs.time.len()).filter_map(move |n| {
         let is_request = Some(asyncs.name[n]) == name && asyncs.end[n] == End::Begin;
         let tokens = column.filter(|_| is_request)?.of(asyncs.order[n])?;
-        Some((trace.strings.get(tokens).parse().ok()?, 1))
+        Some((tokens.number(&trace.strings)?, 1))
     })
 }
 

@@ -4,7 +4,7 @@ use super::roles::{NONE, Role, Roles};
 use crate::kineto::CORRELATION;
 use crate::structure::flow_key::flow_key;
 use crate::structure::nesting::Nesting;
-use ferrum_trace_model::{End, StringId, Trace, TrackId};
+use ferrum_trace_model::{ArgValue, End, Trace, TrackId};
 use hashbrown::HashMap;
 
 /// Track and time of a launch.
@@ -37,7 +37,7 @@ fn by_correlation(trace: &Trace, roles: &Roles, launches: &mut [Option<Launch>])
     let with_role = |wanted: Role| (0..launches.len()).filter(move |&slice| roles.roles[slice] == wanted);
     let number = |slice: usize| column.of(trace.slices.order[slice]);
     let of_slice = |slice: usize| Launch { track: trace.slices.track[slice], time: trace.slices.start[slice] };
-    let calls: HashMap<StringId, Launch> =
+    let calls: HashMap<ArgValue, Launch> =
         with_role(Role::Call).filter_map(|slice| Some((number(slice)?, of_slice(slice)))).collect();
     for slice in with_role(Role::Kernel).collect::<Vec<_>>() {
         launches[slice] = number(slice).and_then(|number| calls.get(&number).copied());

@@ -294,7 +294,7 @@ impl<'a> Writer<'a> {
         let name = self.trace.strings.get(self.trace.slices.name[slice as usize]);
         let layer = || self.layers?.of(self.trace.slices.order[slice as usize]);
         match layer().filter(|_| name == layer::NAME) {
-            Some(number) => format!("{name} {}", self.trace.strings.get(number)).into(),
+            Some(number) => format!("{name} {}", number.content(&self.trace.strings)).into(),
             None => name.strip_prefix(MODULE_PREFIX).unwrap_or(name).into(),
         }
     }

@@ -63,7 +63,7 @@ Exit codes:
   2    at least one file could not be read or written, or a flag is invalid
   130  interrupted; no partial file is left behind";
 
-/// Write a trace in another format: Perfetto, Chrome JSON, torch, vLLM, speedscope, flame graph, CSV
+/// Write a trace in another format: Perfetto, torch, vLLM, speedscope, flame graph, CSV
 ///
 /// Times are kept to the nanosecond. What the other format cannot represent is counted and reported on standard error.
 #[derive(Debug, Default, clap::Args)]

@@ -34,7 +34,7 @@ impl DiffReport {
             selection: args.selection.selection(),
             messages: args.messages(),
         };
-        let [mut base, new] = [measuring.side(base)?, measuring.side(new)?];
+        let [mut base, new] = measuring.sides([base, new])?;
         if base.trace_names().eq(new.trace_names()) {
             base.notes.push("both sides are the same trace".to_owned());
         }

@@ -4,6 +4,7 @@ use super::decision::{BudgetVerdict, MetricDecision};
 use super::limit::LimitResult;
 use super::report::GateReport;
 use super::text::{failure, verdict, violating, violation};
+use crate::render::xml;
 
 /// Name of the test suite, and of the class of its test cases.
 const SUITE: &str = "ferrum-trace gate";
@@ -59,34 +60,21 @@ fn of_limit(limit: &LimitResult) -> Case {
 
 impl Case {
     fn xml(&self) -> String {
-        let (class, name) = (self.class, escape(&self.name));
+        let (class, name) = (self.class, xml_text(&self.name));
         let inner = match &self.outcome {
             Outcome::Passed => String::new(),
-            Outcome::Skipped(message) => format!("      <skipped message=\"{}\"/>\n", escape(message)),
+            Outcome::Skipped(message) => format!("      <skipped message=\"{}\"/>\n", xml_text(message)),
             Outcome::Failed(message, text) => {
-                format!("      <failure message=\"{}\">{}</failure>\n", escape(message), escape(text))
+                format!("      <failure message=\"{}\">{}</failure>\n", xml_text(message), xml_text(text))
             }
         };
         format!("    <testcase classname=\"{SUITE}.{class}\" name=\"{name}\">\n{inner}    </testcase>\n")
     }
 }
 
-/// Escapes a text for XML. Control characters, which XML 1.0 does not allow, are replaced.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            control if control.is_control() => escaped.push('\u{fffd}'),
-            _ => escaped.push(letter),
-        }
-    }
-    escaped
+/// Escapes a text for XML, and replaces control characters.
+fn xml_text(text: &str) -> String {
+    xml::escape(&xml::visible(text))
 }
 
 #[cfg(test)]
@@ -94,16 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_escaped() {
-        assert_eq!(escape("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&apos;");
-        assert_eq!(escape("\u{1b}[2J\u{0}\u{ffff}µ"), "\u{fffd}[2J\u{fffd}\u{fffd}µ");
-    }
-
-    #[test]
     fn a_failure_has_a_message_and_a_text() {
         let outcome = Outcome::Failed("a & b".to_owned(), "x < y".to_owned());
-        let case = Case { class: "limit", name: "ttft<5ms".to_owned(), outcome };
-        let expected = "    <testcase classname=\"ferrum-trace gate.limit\" name=\"ttft&lt;5ms\">\n      \
+        let case = Case { class: "limit", name: "ttft<5ms\u{1b}".to_owned(), outcome };
+        let expected = "    <testcase classname=\"ferrum-trace gate.limit\" name=\"ttft&lt;5ms\u{fffd}\">\n      \
                         <failure message=\"a &amp; b\">x &lt; y</failure>\n    </testcase>\n";
         assert_eq!(case.xml(), expected);
     }

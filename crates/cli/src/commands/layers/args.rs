@@ -1,6 +1,6 @@
 //! The flags of `layers`.
 
-use crate::flags::{By, ByParser, InputArgs, ReportArgs, SelectionArgs};
+use crate::flags::{By, ByParser, CaptureArgs, InputArgs, ReportArgs, SelectionArgs};
 use clap::{ValueEnum, ValueHint};
 use ferrum_trace_analyze::{Glob, LayerColumns, LayerSource, LayersOptions};
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ Without --layer-from, the first of these sources that yields more than one layer
   arg   the argument `layer` of the slice or of a slice around it
   name  a name such as `layers.12.attn`, of the slice or of a slice around it
   tid   the id of the track, if the ids are consecutive numbers
+A kernel that has no layer of its own has the layer of the slice that launched it.
 
 With --json, one object per file, each on a line, with times in nanoseconds:
   version     1; increased by changes that break readers
@@ -40,6 +41,11 @@ With --json, one object per file, each on a line, with times in nanoseconds:
               `total_ns` and `cells`, one per column with its name as `cat`
               (or `name` or `arg:NAME`), `count`, `self_ns` and `total_ns`;
               `without_layer` is such a list of cells
+  device_without_layer  kernels and copies in no layer: `by_graph`,
+              `outside_layers` and `unknown_launch`, each with `count` and
+              `total_ns`
+  capture     with --capture: `replays`, `kernels`, `matched`, `mismatches`, …;
+              docs/json.md lists all
   losses      what could not be read: `count`, `bytes`, and `first`
   recorder    what the recorder counted: `dropped`, `overwritten_chunks`,
               `count`, and `recordings`; null if the trace says nothing
@@ -81,6 +87,9 @@ pub(crate) struct LayersArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 
     /// Sum durations instead of self times; nested slices count too
     #[arg(long)]

@@ -1,13 +1,14 @@
 //! Draws the chart of `layers`.
 
 use super::args::LayersArgs;
-use super::chart::{Chart, ChartFormat, Panel, SERIES_MAX};
+use super::chart::{Chart, Panel, SERIES_MAX};
 use super::report::LayersReport;
 use super::text::{named, table};
 use crate::flags::OutputArgs;
 use crate::input::source::Source;
 use crate::output::output_writer::{InputCount, OutputWriter};
 use crate::output::target::Target;
+use crate::render::chart_format::ChartFormat;
 use crate::render::messages::Messages;
 use crate::render::table::clean;
 use crate::render::units::count;

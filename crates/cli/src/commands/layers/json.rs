@@ -2,8 +2,9 @@
 
 use super::report::LayersReport;
 use crate::input::source::Source;
+use crate::render::captures::CaptureObject;
 use crate::render::json::{FileObject, LossesObject, RecorderObject};
-use ferrum_trace_analyze::{Cell, PhaseLayers};
+use ferrum_trace_analyze::{Cell, PhaseLayers, UnlayeredWork, WorkSum};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,9 +16,37 @@ pub(crate) struct LayersObject<'a> {
     by: String,
     categories: Vec<String>,
     phases: Vec<PhaseObject<'a>>,
+    device_without_layer: UnlayeredObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<CaptureObject<'a>>,
     losses: LossesObject<'a>,
     recorder: Option<RecorderObject<'a>>,
     notes: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct UnlayeredObject {
+    by_graph: WorkObject,
+    outside_layers: WorkObject,
+    unknown_launch: WorkObject,
+}
+
+#[derive(Serialize)]
+struct WorkObject {
+    count: u64,
+    total_ns: i64,
+}
+
+impl From<WorkSum> for WorkObject {
+    fn from(WorkSum { count, total }: WorkSum) -> Self {
+        Self { count, total_ns: total }
+    }
+}
+
+impl From<UnlayeredWork> for UnlayeredObject {
+    fn from(UnlayeredWork { by_graph, outside_layers, unknown_launch }: UnlayeredWork) -> Self {
+        Self { by_graph: by_graph.into(), outside_layers: outside_layers.into(), unknown_launch: unknown_launch.into() }
+    }
 }
 
 #[derive(Serialize)]
@@ -55,6 +84,8 @@ impl<'a> LayersObject<'a> {
             by: report.by.name(),
             categories: report.columns(),
             phases: layers.phases.iter().map(|phase| PhaseObject::new(report, phase)).collect(),
+            device_without_layer: layers.unlayered.into(),
+            capture: report.transfer.as_ref().map(CaptureObject::from),
             losses: (&report.loaded.losses).into(),
             recorder: RecorderObject::of(&report.loaded.recordings),
             notes: report.notes.iter().chain(&report.missing).map(String::as_str).collect(),

@@ -2,16 +2,20 @@
 
 use super::args::{LayerFrom, LayersArgs};
 use crate::flags::By;
+use crate::input::captures::Captures;
 use crate::input::source::Source;
+use crate::render::captures;
 use crate::render::contents;
 use crate::render::limits;
 use crate::render::recorder;
 use crate::render::table::clean;
-use crate::render::units::{count, number};
+use crate::render::units::{count, number, time};
 use crate::user_error::UserError;
-use ferrum_trace_analyze::{Cell, LAYER_ARG, LayerSource, Layers, Nesting, Selected, layers};
+use ferrum_trace_analyze::{
+    Cell, LAYER_ARGS, LayerSource, Layers, Nesting, Selected, Transfer, UnlayeredWork, WorkSum, layers,
+};
 use ferrum_trace_format::chrome::read::Loaded;
-use ferrum_trace_model::{StringId, Trace};
+use ferrum_trace_model::{ArgValue, StringId, Trace};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -30,19 +34,25 @@ pub(crate) struct LayersReport {
     is_total: bool,
     /// The key of the columns.
     pub(crate) by: By,
+    /// The result of `--capture`.
+    pub(crate) transfer: Option<Transfer>,
 }
 
 impl LayersReport {
     /// Loads a trace and sums its time by layer.
-    pub(crate) fn of(source: &Source, args: &LayersArgs) -> Result<Self, UserError> {
-        let wanted = [LAYER_ARG].into_iter().chain(args.by.arg()).chain(args.selection.arg_names());
-        let (loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
+    pub(crate) fn of(source: &Source, args: &LayersArgs, captures: &Captures) -> Result<Self, UserError> {
+        let wanted = LAYER_ARGS.into_iter().chain(args.by.arg()).chain(args.selection.arg_names());
+        let wanted = wanted.chain(captures.arg_names());
+        let (mut loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
+        let transfer = captures.apply(&mut loaded.trace);
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let layers = layers(&loaded.trace, &nesting, &selected, &args.options());
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(limits::notes(&loaded.trace));
+        notes.extend(captures::notes(transfer.as_ref()));
+        notes.extend(unlayered_note(&layers));
         let missing = missing(&loaded.trace, &selected, &layers, args).or_else(|| missing_arg(&layers, &args.by));
         let unmatched = layers.phases.iter().filter(|phase| missing.is_none() && phase.n_enclosing == 0);
         let patterns = unmatched.filter_map(|phase| phase.phase.as_ref());
@@ -55,7 +65,7 @@ impl LayersReport {
                 "select fewer slices with `--filter cat=GLOB`, or choose another source of layers with `--layer-from`";
             return Err(UserError::new(source.label.clone(), what).hint(hint));
         }
-        Ok(Self { notes, layers, missing, is_total: args.total, by: args.by.clone(), loaded })
+        Ok(Self { notes, layers, missing, is_total: args.total, by: args.by.clone(), transfer, loaded })
     }
 
     /// Returns the name of the source of layer numbers.
@@ -70,8 +80,8 @@ impl LayersReport {
 
     /// Returns the names of the columns.
     pub(crate) fn columns(&self) -> Vec<String> {
-        let text = |&column: &Option<StringId>| {
-            column.map_or_else(|| self.by.none(), |column| self.loaded.trace.strings.get(column).to_owned())
+        let text = |&column: &Option<ArgValue>| {
+            column.map_or_else(|| self.by.none(), |column| column.content(&self.loaded.trace.strings).into_owned())
         };
         self.layers.columns.iter().map(text).collect()
     }
@@ -95,6 +105,23 @@ impl LayersReport {
         };
         format!("{what} time of {}{by}, from {origin}", count(self.layers.layers.len() as u64, "layer"))
     }
+}
+
+/// Returns the device time that is in no layer, and the reasons, if there is any.
+fn unlayered_note(layers: &Layers) -> Option<String> {
+    let UnlayeredWork { by_graph, outside_layers, unknown_launch } = layers.unlayered;
+    let all = layers.unlayered.all();
+    let reason = |sum: WorkSum, reason: &str| (sum.count > 0).then(|| format!("{} {reason}", time(sum.total)));
+    let reasons = [
+        reason(by_graph, "launched by graphs outside of layers"),
+        reason(outside_layers, "launched outside of layers"),
+        reason(unknown_launch, "whose launch is not in the file"),
+    ];
+    let reasons = match layers.layers.is_empty() {
+        true => "the trace names no layers".to_owned(),
+        false => Vec::from_iter(reasons.into_iter().flatten()).join(", "),
+    };
+    (all.count > 0).then(|| format!("{} of kernels and copies are in no layer: {reasons}", time(all.total)))
 }
 
 /// Returns that no slice has the argument of the columns, if so.

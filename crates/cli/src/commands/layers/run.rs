@@ -7,6 +7,7 @@ use super::report::LayersReport;
 use super::text::text;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
 use crate::exit_status::ExitStatus;
+use crate::input::captures::Captures;
 use crate::input::paths;
 use crate::input::source::Passes;
 use crate::os::interrupt;
@@ -20,9 +21,13 @@ pub(crate) fn run(args: &LayersArgs) -> ExitStatus {
         Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
+    let captures = match Captures::of(&args.capture, &messages) {
+        Ok(captures) => captures,
+        Err(error) => return messages.refuse(&error),
+    };
     let mut printer = Printer::new(messages, args.report.json);
     each_trace(inputs, Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
-        let report = LayersReport::of(source, args)?;
+        let report = LayersReport::of(source, args, &captures)?;
         let mut status = ExitStatus::Success;
         if let Some(chart) = chart.as_ref().filter(|_| report.missing.is_none()) {
             chart.write(source, &report, &messages)?;

@@ -2,6 +2,7 @@
 
 use crate::commands::summary::{self, Args as SummaryArgs, SummaryObject, SummaryReport};
 use crate::flags::By;
+use crate::input::captures::Captures;
 use crate::input::paths::Input;
 use crate::input::source::{Passes, Source};
 use crate::render::messages::Messages;
@@ -24,7 +25,7 @@ impl TraceSummary {
         let mut source = Source::of(Input::Other(readable.to_owned()), Passes::One, messages)?;
         (source.name, source.label) = (output.display().to_string(), output.display().to_string());
         let args = SummaryArgs { by: vec![By::Name], top: TOP, ..SummaryArgs::default() };
-        let report = SummaryReport::of(&source, &args)?;
+        let report = SummaryReport::of(&source, &args, &Captures::default())?;
         Ok(Self { source, report, args })
     }
 

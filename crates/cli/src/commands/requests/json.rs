@@ -8,6 +8,7 @@ use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{Figure, Figures, Part, Parts, Request, Slo, SloViolations};
 use ferrum_trace_model::Trace;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
@@ -78,11 +79,11 @@ struct FailObject {
 
 #[derive(Serialize)]
 struct RequestObject<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     arrival_ns: i64,
     prompt_tokens: Option<u64>,
     output_tokens: u64,
-    reason: Option<&'a str>,
+    reason: Option<Cow<'a, str>>,
     queue_ns: Option<i64>,
     ttft_ns: Option<i64>,
     tpot_ns: Option<f64>,
@@ -173,11 +174,11 @@ impl From<&Figure> for FigureObject {
 impl<'a> RequestObject<'a> {
     fn new(trace: &'a Trace, request: &Request, parts: &Parts) -> Self {
         Self {
-            id: trace.strings.get(request.id),
+            id: request.id.content(&trace.strings),
             arrival_ns: request.arrival.saturating_sub(trace.census.first.unwrap_or(0)),
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.tokens(),
-            reason: request.reason.map(|reason| trace.strings.get(reason)),
+            reason: request.reason.map(|reason| reason.content(&trace.strings)),
             queue_ns: request.queue_time(),
             ttft_ns: request.time_to_first_token(),
             tpot_ns: request.time_per_output_token(),

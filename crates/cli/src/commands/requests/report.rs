@@ -117,7 +117,8 @@ fn explained(loaded: &Loaded, requests: &Requests, ids: &[String]) -> (Vec<usize
         }
         places.extend(found);
     }
-    let ids = requests.requests.iter().map(|request| format!("`{}`", clean(loaded.trace.strings.get(request.id))));
+    let ids =
+        requests.requests.iter().map(|request| format!("`{}`", clean(&request.id.content(&loaded.trace.strings))));
     let n_requests = count(requests.requests.len() as u64, "request");
     let missing = (!missing.is_empty())
         .then(|| format!("{}: the trace has {n_requests} ({})", missing.join(", "), contents::list(ids)));

@@ -147,10 +147,11 @@ fn parts_of_all(trace: &Trace, requests: &Requests) -> Table {
 
 /// Returns a line about a request, and the parts of its latency.
 fn explanation(trace: &Trace, request: &Request, parts: &Parts) -> (String, Table) {
-    let id = clean(trace.strings.get(request.id));
+    let id = clean(&request.id.content(&trace.strings));
     let known = |time: Option<i64>| time.map_or("unknown".to_owned(), self::time);
     let prompt = request.prompt_tokens.map_or("unknown".to_owned(), number);
-    let reason = request.reason.map_or_else(String::new, |reason| format!(", {}", clean(trace.strings.get(reason))));
+    let reason =
+        request.reason.map_or_else(String::new, |reason| format!(", {}", clean(&reason.content(&trace.strings))));
     let title = format!(
         "{TITLE}request {id}{TITLE:#}: latency {}, first token after {}, {prompt} tokens of prompt, {} generated{reason}\n",
         known(request.latency()),
@@ -181,9 +182,9 @@ fn all_requests(trace: &Trace, requests: &Requests) -> Table {
     let first = trace.census.first.unwrap_or(0);
     let known = |time: Option<i64>| time.map_or("-".to_owned(), time_in_column);
     for request in &requests.requests {
-        let reason = request.reason.map(|reason| trace.strings.get(reason));
+        let reason = request.reason.map(|reason| reason.content(&trace.strings));
         table.push(vec![
-            trace.strings.get(request.id).to_owned(),
+            request.id.content(&trace.strings).into_owned(),
             time_in_column(request.arrival.saturating_sub(first)),
             request.prompt_tokens.map_or("-".to_owned(), number),
             number(request.tokens()),
@@ -191,7 +192,7 @@ fn all_requests(trace: &Trace, requests: &Requests) -> Table {
             known(request.time_to_first_token()),
             known(request.time_per_output_token().map(|time| time.round() as i64)),
             known(request.latency()),
-            reason.unwrap_or(if request.end.is_none() { "unfinished" } else { "-" }).to_owned(),
+            reason.as_deref().unwrap_or(if request.end.is_none() { "unfinished" } else { "-" }).to_owned(),
         ]);
     }
     table

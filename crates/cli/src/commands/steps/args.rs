@@ -1,6 +1,6 @@
 //! The flags of `steps`.
 
-use crate::flags::{By, ByParser, InputArgs, ReportArgs, SelectionArgs};
+use crate::flags::{By, ByParser, CaptureArgs, InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::StepsOptions;
 use ferrum_trace_model::vocab;
@@ -83,6 +83,8 @@ With --json, one object per file, each on a line, with times in nanoseconds:
                `device` (lists of `what`, `name`, `here_ns`, `median_ns`,
                `count`, `median_count`), `gap`
   steps        with --each, every step; else an empty list
+  capture      with --capture: `replays`, `kernels`, `matched`, `mismatches`, …;
+               docs/json.md lists all
   losses       what could not be read: `count`, `bytes`, and `first`
   recorder     what the recorder counted: `dropped`, `overwritten_chunks`,
                `count`, and `recordings`; null if the trace says nothing
@@ -142,6 +144,9 @@ pub(crate) struct StepsArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 
     #[command(flatten)]
     pub(crate) report: ReportArgs,

@@ -3,6 +3,7 @@
 use super::report::StepsReport;
 use crate::flags::By;
 use crate::input::source::Source;
+use crate::render::captures::CaptureObject;
 use crate::render::json::{DurationsObject, FileObject, TraceObject};
 use ferrum_trace_analyze::{
     Attribution, DeviceTime, Difference, DifferenceSubject, GapPlace, GapSum, KeyedStepGroup, LayerTime, NameTime,
@@ -36,6 +37,8 @@ pub(crate) struct StepsObject<'a> {
     layers: Vec<LayerObject>,
     slowest: Vec<SlowObject<'a>>,
     steps: Vec<StepObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<CaptureObject<'a>>,
     #[serde(flatten)]
     trace: TraceObject<'a>,
 }
@@ -212,6 +215,7 @@ impl<'a> StepsObject<'a> {
             layers: steps.layer_times.iter().map(LayerObject::from).collect(),
             slowest: steps.slowest.iter().map(|slow| SlowObject::new(trace, slow, step)).collect(),
             steps: (0..steps.steps.len()).take_while(|_| each).filter_map(step).collect(),
+            capture: report.transfer.as_ref().map(CaptureObject::from),
             trace: TraceObject::new(
                 &report.loaded,
                 &report.notes,

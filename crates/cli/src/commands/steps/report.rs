@@ -2,14 +2,15 @@
 
 use super::args::StepsArgs;
 use crate::flags::By;
+use crate::input::captures::Captures;
 use crate::input::source::Source;
 use crate::render::table::clean;
 use crate::render::units::{count, number};
-use crate::render::{contents, limits, recorder};
+use crate::render::{captures, contents, limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{
-    KeyedStepGroup, LAYER_ARG, Labels, Nesting, STEP_ARGS, StepKey, StepKeyValue, Steps, add_mark_args, group_steps,
-    names_device, steps,
+    KeyedStepGroup, LAYER_ARG, Labels, Nesting, STEP_ARGS, StepKey, StepKeyValue, Steps, Transfer, add_mark_args,
+    group_steps, names_device, steps,
 };
 use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::Trace;
@@ -32,17 +33,20 @@ pub(crate) struct StepsReport {
     pub(crate) missing: Option<String>,
     /// The reason why a key of `--by` is missing on all steps.
     pub(crate) missing_key: Option<String>,
+    /// The result of `--capture`.
+    pub(crate) transfer: Option<Transfer>,
 }
 
 impl StepsReport {
     /// Loads a trace and measures its steps.
-    pub(crate) fn of(source: &Source, args: &StepsArgs) -> Result<Self, UserError> {
+    pub(crate) fn of(source: &Source, args: &StepsArgs, captures: &Captures) -> Result<Self, UserError> {
         let layer = args.by.contains(&By::Layer).then_some(LAYER_ARG);
-        let wanted = STEP_ARGS.into_iter().chain(layer).chain(args.arg_names());
+        let wanted = STEP_ARGS.into_iter().chain(layer).chain(args.arg_names()).chain(captures.arg_names());
         let (mut loaded, facts) = source.load(wanted.map(str::to_owned).collect())?;
         if args.arg_names().next().is_some() {
             add_mark_args(&mut loaded.trace);
         }
+        let transfer = captures.apply(&mut loaded.trace);
         let nesting = Nesting::of(&loaded.trace);
         let selected = args.selection.selection().apply(&loaded.trace);
         let steps = steps(&loaded.trace, &nesting, &selected, &args.options(names_device(&loaded.fields)));
@@ -59,12 +63,13 @@ impl StepsReport {
             let steps = count(steps.n_unfinished as u64, "step");
             notes.push(format!("{steps} had not ended when the trace was written: in no figure"));
         }
+        notes.extend(captures::notes(transfer.as_ref()));
         notes.extend(incomplete_note(&steps));
         let missing = steps.steps.is_empty().then(|| missing(&loaded.trace, &steps, args));
         let by = args.group_keys();
         let groups = group_steps(&loaded.trace, &steps.steps, &step_keys(&loaded.trace, &by));
         let missing_key = if missing.is_none() { missing_key(&steps, &by, &groups, args) } else { None };
-        Ok(Self { notes, steps, by, groups, missing, missing_key, loaded })
+        Ok(Self { notes, steps, by, groups, missing, missing_key, transfer, loaded })
     }
 }
 

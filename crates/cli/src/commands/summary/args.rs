@@ -1,6 +1,6 @@
 //! The flags of `summary`.
 
-use crate::flags::{By, ByParser, InputArgs, ReportArgs, SelectionArgs};
+use crate::flags::{By, ByParser, CaptureArgs, InputArgs, ReportArgs, SelectionArgs};
 use clap::ValueEnum;
 use ferrum_trace_analyze::{GroupBy, SortBy, SummaryOptions};
 
@@ -97,6 +97,8 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   async_rest        the async rows left out by --top: `rows`, `count`,
                     `unfinished`, `total_ns`
   async_all         the same for all async rows
+  capture           with --capture: `replays`, `kernels`, `matched`,
+                    `mismatches`, …; docs/json.md lists all
 For a file that could not be read, the object has only `version`, `file` and
 `error`.
 
@@ -136,6 +138,9 @@ pub(crate) struct SummaryArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 
     #[command(flatten)]
     pub(crate) report: ReportArgs,

@@ -4,6 +4,7 @@ use super::args::SummaryArgs;
 use super::report::SummaryReport;
 use crate::flags::By;
 use crate::input::source::Source;
+use crate::render::captures::CaptureObject;
 use crate::render::json::{DurationsObject, FileObject, FormatObject, TraceObject};
 use ferrum_trace_analyze::{AsyncCount, AsyncRest, AsyncRow, Device, FlowCount, Key, LabelSets, Rest, Row};
 use ferrum_trace_model::{Anomalies, Census};
@@ -39,6 +40,8 @@ pub(crate) struct SummaryObject<'a> {
     async_rows: Vec<AsyncRowObject>,
     async_rest: AsyncRestObject,
     async_all: AsyncRestObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<CaptureObject<'a>>,
 }
 
 #[derive(Serialize)]
@@ -157,6 +160,7 @@ impl<'a> SummaryObject<'a> {
                 .collect(),
             async_rest: report.async_summary.rest.into(),
             async_all: report.async_summary.all.into(),
+            capture: report.transfer.as_ref().map(CaptureObject::from),
         }
     }
 }

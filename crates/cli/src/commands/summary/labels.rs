@@ -1,7 +1,7 @@
 //! Labels that `summary --by` needs beyond names, categories, tracks and processes.
 
 use crate::flags::By;
-use ferrum_trace_analyze::{LAYER_ARG, LabelSets, Labels, LayerSource, Nesting, STEP_ARGS, StepLabels, step_labels};
+use ferrum_trace_analyze::{LAYER_ARGS, LabelSets, Labels, LayerSource, Nesting, STEP_ARGS, StepLabels, step_labels};
 use ferrum_trace_model::Trace;
 
 /// Returns true if the key is a label.
@@ -12,7 +12,7 @@ pub(crate) fn is_label(by: &By) -> bool {
 /// Returns the arguments that the keys need.
 pub(crate) fn needed_args(by: &[By]) -> Vec<String> {
     let needed = |by: &By| match by {
-        By::Layer => vec![LAYER_ARG.to_owned()],
+        By::Layer => LAYER_ARGS.map(str::to_owned).to_vec(),
         By::Step | By::Phase => STEP_ARGS.map(str::to_owned).to_vec(),
         by => by.arg().into_iter().map(str::to_owned).collect(),
     };

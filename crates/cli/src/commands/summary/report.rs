@@ -3,13 +3,14 @@
 use super::args::SummaryArgs;
 use super::labels;
 use crate::flags::By;
+use crate::input::captures::Captures;
 use crate::input::source::{Source, TraceFacts};
 use crate::render::units::{count, number};
-use crate::render::{limits, recorder};
+use crate::render::{captures, limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{
-    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, LabelSets, Nesting, Summary, async_ops, count_asyncs,
-    count_flows, devices, summarize_asyncs_labeled, summarize_labeled,
+    ASYNC_ARGS, AsyncCount, AsyncSummary, Device, FlowCount, Key, LabelSets, Nesting, Summary, Transfer, async_ops,
+    count_asyncs, count_flows, devices, summarize_asyncs_labeled, summarize_labeled,
 };
 use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::vocab::device_track::{PREFIX, SEPARATOR};
@@ -34,12 +35,15 @@ pub(crate) struct SummaryReport {
     pub(crate) flows: FlowCount,
     /// The reason why a key of `--by` is missing on everything that is selected.
     pub(crate) missing: Option<String>,
+    /// The result of `--capture`.
+    pub(crate) transfer: Option<Transfer>,
 }
 
 impl SummaryReport {
     /// Loads a trace and summarizes it.
-    pub(crate) fn of(source: &Source, args: &SummaryArgs) -> Result<Self, UserError> {
-        let (loaded, facts) = load(source, args)?;
+    pub(crate) fn of(source: &Source, args: &SummaryArgs, captures: &Captures) -> Result<Self, UserError> {
+        let (mut loaded, facts) = load(source, args, captures)?;
+        let transfer = captures.apply(&mut loaded.trace);
         let trace = &loaded.trace;
         let nesting = Nesting::of(trace);
         let (selection, options) = (args.selection.selection(), args.options());
@@ -56,6 +60,7 @@ impl SummaryReport {
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&loaded.recordings));
         notes.extend(limits::notes(trace));
+        notes.extend(captures::notes(transfer.as_ref()));
         notes.extend(beyond_note(&summary, options.groups_max));
         Ok(Self {
             notes,
@@ -70,6 +75,7 @@ impl SummaryReport {
             n_async_ops,
             flows: count_flows(trace),
             missing,
+            transfer,
             loaded,
         })
     }
@@ -108,11 +114,11 @@ impl SummaryReport {
 }
 
 /// Loads a trace. The arguments of slices are read only if a flag needs them, since that takes noticeably longer.
-fn load(source: &Source, args: &SummaryArgs) -> Result<(Loaded, TraceFacts), UserError> {
+fn load(source: &Source, args: &SummaryArgs, captures: &Captures) -> Result<(Loaded, TraceFacts), UserError> {
     let mut wanted = ASYNC_ARGS.map(str::to_owned).to_vec();
     let n_of_asyncs = wanted.len();
     wanted.extend(labels::needed_args(&args.by));
-    wanted.extend(args.selection.arg_names().map(str::to_owned));
+    wanted.extend(args.selection.arg_names().chain(captures.arg_names()).map(str::to_owned));
     match wanted.len() > n_of_asyncs {
         true => source.load(wanted),
         false => source.load_with_async_args(wanted),

@@ -7,6 +7,7 @@ use super::report::SummaryReport;
 use super::text::text;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
 use crate::exit_status::ExitStatus;
+use crate::input::captures::Captures;
 use crate::input::source::{Passes, Source};
 use crate::os::interrupt;
 use crate::render::messages::Messages;
@@ -15,9 +16,13 @@ use crate::render::printer::Printer;
 pub(crate) fn run(args: &SummaryArgs) -> ExitStatus {
     interrupt::install("nothing was written");
     let messages = args.report.messages();
+    let captures = match Captures::of(&args.capture, &messages) {
+        Ok(captures) => captures,
+        Err(error) => return messages.refuse(&error),
+    };
     let mut printer = Printer::new(messages, args.report.json);
     each_trace(expand(&args.inputs), Passes::One, OnClosedPipe::Stop, &mut printer, |source, printer| {
-        let report = SummaryReport::of(source, args)?;
+        let report = SummaryReport::of(source, args, &captures)?;
         let status = if printer.is_json {
             printer.object(&SummaryObject::new(source, &report, args))
         } else {

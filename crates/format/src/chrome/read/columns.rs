@@ -7,9 +7,10 @@ use super::members::for_each_member;
 use super::metadata_field::for_each_event_in_field;
 use super::rows::{RowFinder, intern};
 use super::scanner::EventSink;
+use super::wanted_keys::WantedKeys;
 use crate::chrome::text::Text;
 use ferrum_trace_model::vocab;
-use ferrum_trace_model::{End, Order, Slice, StringId, Trace, TrackId, retain_entries};
+use ferrum_trace_model::{ArgValue, End, Order, Slice, StringId, Trace, TrackId, retain_entries};
 
 /// Begin and end events, before they are paired to slices.
 #[derive(Clone, Debug, Default)]
@@ -49,8 +50,7 @@ pub(crate) struct Columns<'w> {
     pub begin_ends: BeginEnds,
     pub losses: Losses,
     pub fields: Vec<(String, Vec<u8>)>,
-    /// Keys of the requested arguments.
-    wanted: &'w [String],
+    wanted: WantedKeys<'w>,
     args_of: ArgsOf,
     rows: RowFinder,
     last_category: LastText,
@@ -69,7 +69,7 @@ pub(crate) struct Use {
 
 impl<'w> Columns<'w> {
     pub(crate) fn new(wanted: &'w [String], args_of: ArgsOf) -> Self {
-        let mut columns = Self { wanted, args_of, ..Self::default() };
+        let mut columns = Self { wanted: WantedKeys::new(wanted), args_of, ..Self::default() };
         let empty = |key: &String| ferrum_trace_model::ArgColumn { key: key.clone(), ..Default::default() };
         columns.trace.args = wanted.iter().map(empty).collect();
         columns
@@ -171,6 +171,16 @@ impl EventSink for Columns<'_> {
 
     fn loss(&mut self, loss: Loss) {
         self.losses.push(loss);
+    }
+
+    #[inline]
+    fn wants_args(&self) -> bool {
+        !self.wanted.is_empty() && self.args_of == ArgsOf::AllEvents
+    }
+
+    #[inline]
+    fn is_wanted_arg(&self, key: &[u8]) -> bool {
+        self.wanted.contains(key)
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
@@ -304,22 +314,32 @@ impl Columns<'_> {
     }
 
     fn keep_args(&mut self, event: &Event<'_>, order: Order) {
-        for_each_member(event.args.unwrap_or_default(), |key, value| {
-            if !self.trace.args.iter().any(|column| column.key.as_bytes() == key.raw) {
-                return;
-            }
-            let value = self.trace.strings.intern(&value.decode());
-            let value = self.as_value(value);
-            for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
-                // If a key occurs twice, the last value counts, as in other readers.
-                if column.order.last() == Some(&order) {
-                    column.order.pop();
-                    column.value.pop();
+        match event.wanted_args {
+            Some(args) => args.iter().for_each(|&(key, value)| self.keep_arg(key, value, order)),
+            None => for_each_member(event.args.unwrap_or_default(), |key, value| {
+                if self.wanted.contains(key.raw) {
+                    self.keep_arg(key, value, order);
                 }
-                column.order.push(order);
-                column.value.push(value);
+            }),
+        }
+    }
+
+    fn keep_arg(&mut self, key: Text<'_>, value: Scalar<'_>, order: Order) {
+        // Decoding an integer would take longer than parsing it.
+        let integer = value.plain().and_then(ArgValue::integer);
+        let value = integer.unwrap_or_else(|| ArgValue::intern(&value.decode(), &mut self.trace.strings));
+        if let ArgValue::Text(text) = value {
+            self.as_value(text);
+        }
+        for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
+            // If a key occurs twice, the last value counts, as in other readers.
+            if column.order.last() == Some(&order) {
+                column.order.pop();
+                column.value.pop();
             }
-        });
+            column.order.push(order);
+            column.value.push(value);
+        }
     }
 
     /// Returns the time of an event and extends the time range of the trace by it.

@@ -45,9 +45,14 @@ pub struct Event<'a> {
     pub flow_out: bool,
     /// `args`, as JSON.
     pub args: Option<&'a [u8]>,
+    /// The members of `args` that were asked for; `None` if none were.
+    pub wanted_args: Option<&'a [Arg<'a>]>,
     /// True if the event has a number that JSON does not allow; see [`with_valid_numbers`](super::with_valid_numbers).
     pub has_invalid_number: bool,
 }
+
+/// The key and the value of an argument.
+pub type Arg<'a> = (Text<'a>, Scalar<'a>);
 
 /// A value other than a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +64,14 @@ pub enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
+    /// Creates a scalar from a complete value.
+    fn of_json(json: &'a [u8]) -> Self {
+        match json {
+            [b'"', raw @ .., b'"'] => Self::Text(Text { raw, is_escaped: raw.contains(&b'\\') }),
+            _ => Self::Other(json),
+        }
+    }
+
     /// Returns the content: the text `"7"` and the number `7` have the same.
     pub fn decode(&self) -> Cow<'a, str> {
         match self {
@@ -105,6 +118,36 @@ impl<'a> Event<'a> {
     /// Reads the event at the cursor, which is at its brace. `base` is the offset of the cursor's bytes in the file.
     #[inline]
     pub fn read(cursor: &mut Cursor<'a>, base: u64) -> Result<Self, Stop> {
+        Self::read_with(cursor, base, Cursor::value)
+    }
+
+    /// Reads an event as [`read`](Self::read) does, and puts the arguments with wanted keys into `args`.
+    #[inline]
+    pub(crate) fn read_with_args(
+        cursor: &mut Cursor<'a>,
+        base: u64,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        args: &mut Vec<Arg<'a>>,
+    ) -> Result<Self, Stop> {
+        args.clear();
+        Self::read_with(cursor, base, |cursor| {
+            // If an event has two, the last ones count.
+            args.clear();
+            cursor.value_with_members(|key, value| {
+                if is_wanted(key.raw) {
+                    args.push((key, Scalar::of_json(value)));
+                }
+            })
+        })
+    }
+
+    /// Reads an event. `read_args` reads the value of `args`.
+    #[inline(always)]
+    fn read_with(
+        cursor: &mut Cursor<'a>,
+        base: u64,
+        mut read_args: impl FnMut(&mut Cursor<'a>) -> Result<&'a [u8], Stop>,
+    ) -> Result<Self, Stop> {
         let begin = cursor.at();
         let mut event = Self { offset: base + begin as u64, ..Self::default() };
         cursor.take_invalid_number();
@@ -114,7 +157,7 @@ impl<'a> Event<'a> {
         } else {
             loop {
                 let key = cursor.key()?;
-                event.read_field(key, cursor)?;
+                event.read_field(key, cursor, &mut read_args)?;
                 match cursor.next_visible()? {
                     b',' => {
                         cursor.step();
@@ -134,7 +177,12 @@ impl<'a> Event<'a> {
     }
 
     #[inline(always)]
-    fn read_field(&mut self, key: Text<'a>, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn read_field(
+        &mut self,
+        key: Text<'a>,
+        cursor: &mut Cursor<'a>,
+        read_args: &mut impl FnMut(&mut Cursor<'a>) -> Result<&'a [u8], Stop>,
+    ) -> Result<(), Stop> {
         match key.raw {
             b"ph" => self.phase = phase(scalar(cursor)?),
             b"name" => self.name = scalar(cursor)?,
@@ -143,7 +191,7 @@ impl<'a> Event<'a> {
             b"dur" => self.duration = number(cursor)?,
             b"pid" => self.pid = scalar(cursor)?,
             b"tid" => self.tid = scalar(cursor)?,
-            b"args" => self.args = Some(cursor.value()?),
+            b"args" => self.args = Some(read_args(cursor)?),
             b"id" => self.id = scalar(cursor)?,
             b"id2" => self.id2 = Some(cursor.value()?),
             b"bind_id" => self.bind_id = scalar(cursor)?,

@@ -155,6 +155,16 @@ impl<S: EventSink> EventSink for WithFacts<S> {
         for_each_event_in_field(key, value, |event| note(event, &mut self.recordings));
         self.sink.field(key, value);
     }
+
+    #[inline]
+    fn wants_args(&self) -> bool {
+        self.sink.wants_args()
+    }
+
+    #[inline]
+    fn is_wanted_arg(&self, key: &[u8]) -> bool {
+        self.sink.is_wanted_arg(key)
+    }
 }
 
 #[cfg(test)]

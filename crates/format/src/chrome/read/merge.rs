@@ -124,7 +124,7 @@ fn append_counters(all: &mut Trace, piece: &Trace, numbers: &NewNumbers) {
 fn append_args(all: &mut Trace, piece: &Trace, numbers: &NewNumbers) {
     for (all, piece) in all.args.iter_mut().zip(&piece.args) {
         numbers.orders(&mut all.order, &piece.order);
-        numbers.values(&mut all.value, &piece.value);
+        numbers.args(&mut all.value, &piece.value);
     }
 }
 

@@ -20,11 +20,13 @@ mod renumbering;
 mod rows;
 mod scanner;
 mod valid_numbers;
+
+mod wanted_keys;
 mod whole_file;
 
 pub use super::cursor::{Cursor, Stop};
 pub use super::text::Text;
-pub use event::{Event, Number, Scalar};
+pub use event::{Arg, Event, Number, Scalar};
 pub use facts::recording_of;
 pub use load::{LoadOptions, Loaded, load, load_async_args, load_within};
 pub use loss::Loss;

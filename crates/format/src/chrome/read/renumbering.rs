@@ -1,7 +1,7 @@
 //! Renumbers the texts and tracks of a piece for the whole file, within limits.
 
 use super::columns::Columns;
-use ferrum_trace_model::{OTHER_NAMES, Order, ProcessId, StringId, Strings, Trace, TrackId, Tracks};
+use ferrum_trace_model::{ArgValue, OTHER_NAMES, Order, ProcessId, StringId, Strings, Trace, TrackId, Tracks};
 
 /// Maximum number of distinct names and tracks of a file, so that memory is bounded for any file.
 ///
@@ -148,6 +148,13 @@ impl NewNumbers {
 
     pub(crate) fn values(&self, all: &mut Vec<StringId>, piece: &[StringId]) {
         all.extend(piece.iter().map(|id| self.values[id.index()]));
+    }
+
+    pub(crate) fn args(&self, all: &mut Vec<ArgValue>, piece: &[ArgValue]) {
+        all.extend(piece.iter().map(|&value| match value {
+            ArgValue::Text(id) => ArgValue::Text(self.values[id.index()]),
+            integer @ ArgValue::Integer(_) => integer,
+        }));
     }
 
     pub(crate) fn tracks(&self, all: &mut Vec<TrackId>, piece: &[TrackId]) {

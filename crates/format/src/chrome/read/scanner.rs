@@ -3,7 +3,7 @@
 //! A scanner keeps its state between calls, so that a document can be scanned in pieces. After damage it continues with
 //! the next whole event and reports the skipped bytes as a [`Loss`].
 
-use super::event::{Event, Number};
+use super::event::{Arg, Event, Number};
 use super::loss::Loss;
 use crate::Error;
 use crate::chrome::cursor::{Cursor, Stop};
@@ -18,6 +18,15 @@ pub trait EventSink {
     fn loss(&mut self, loss: Loss);
     /// Receives a field of the object around the list of events, with its value as JSON.
     fn field(&mut self, key: Text<'_>, value: &[u8]);
+    /// Returns true if events are to be received with [`Event::wanted_args`]. It is cheaper to find arguments while an
+    /// event is read than afterwards.
+    fn wants_args(&self) -> bool {
+        false
+    }
+    /// Returns true if [`Event::wanted_args`] is to have the arguments with this key.
+    fn is_wanted_arg(&self, _key: &[u8]) -> bool {
+        false
+    }
 }
 
 impl<S: EventSink + ?Sized> EventSink for &mut S {
@@ -32,6 +41,16 @@ impl<S: EventSink + ?Sized> EventSink for &mut S {
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
         (**self).field(key, value);
+    }
+
+    #[inline]
+    fn wants_args(&self) -> bool {
+        (**self).wants_args()
+    }
+
+    #[inline]
+    fn is_wanted_arg(&self, key: &[u8]) -> bool {
+        (**self).is_wanted_arg(key)
     }
 }
 
@@ -147,11 +166,12 @@ impl Scanner {
         sink: &mut impl EventSink,
     ) -> Result<usize, Error> {
         let mut cursor = Cursor::new(bytes, 0);
+        let mut args = Vec::new();
         let position = ScanPosition { base, more };
         loop {
             let step = match self.damage {
                 Some(_) => self.seek_event(&mut cursor, position, sink),
-                None => self.step(&mut cursor, position, sink)?,
+                None => self.step(&mut cursor, position, sink, &mut args)?,
             };
             match step {
                 Step::Done => {}
@@ -179,11 +199,12 @@ impl Scanner {
         Ok(end)
     }
 
-    fn step(
+    fn step<'a>(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'a>,
         position: ScanPosition,
         sink: &mut impl EventSink,
+        args: &mut Vec<Arg<'a>>,
     ) -> Result<Step, Error> {
         cursor.skip_space();
         let Some(byte) = cursor.peek() else {
@@ -197,7 +218,7 @@ impl Scanner {
         match self.state {
             State::Start => self.start(byte, cursor, position),
             State::Fields => Ok(self.field(byte, cursor, position, sink)),
-            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, position, sink)),
+            State::Events { needs_comma } => Ok(self.element(byte, needs_comma, cursor, position, sink, args)),
             State::Done => {
                 let at = cursor.at();
                 Ok(self.damaged(cursor, at, position, "expected the end of the file, found more"))
@@ -296,16 +317,17 @@ impl Scanner {
     }
 
     #[inline(always)]
-    fn element(
+    fn element<'a>(
         &mut self,
         byte: u8,
         needs_comma: bool,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'a>,
         position: ScanPosition,
         sink: &mut impl EventSink,
+        args: &mut Vec<Arg<'a>>,
     ) -> Step {
         match byte {
-            b'{' => self.object(needs_comma, cursor, position, sink),
+            b'{' => self.object(needs_comma, cursor, position, sink, args),
             b',' => {
                 if !needs_comma {
                     sink.loss(position.loss(cursor.at(), 1, "expected an event, found another `,`"));
@@ -324,16 +346,23 @@ impl Scanner {
     }
 
     #[inline(always)]
-    fn object(
+    fn object<'a>(
         &mut self,
         needs_comma: bool,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'a>,
         position: ScanPosition,
         sink: &mut impl EventSink,
+        args: &mut Vec<Arg<'a>>,
     ) -> Step {
         let begin = cursor.at();
-        match Event::read(cursor, position.base) {
+        let wants_args = sink.wants_args();
+        let event = match wants_args {
+            true => Event::read_with_args(cursor, position.base, |key| sink.is_wanted_arg(key), args),
+            false => Event::read(cursor, position.base),
+        };
+        match event {
             Ok(event) => {
+                let event = Event { wanted_args: wants_args.then_some(&**args), ..event };
                 if needs_comma && self.shape != DocumentShape::Lines {
                     sink.loss(position.loss(begin, 0, "expected `,` between events, found none"));
                 }

@@ -34,7 +34,9 @@
 #[doc = include_str!("../../../../../docs/instrument.md")]
 mod instrument {}
 
+mod attention_sums;
 mod counters;
+mod graph;
 mod layer;
 mod op;
 mod request;
@@ -43,8 +45,10 @@ mod step;
 #[doc(inline)]
 pub use crate::__llm_op as op;
 pub use crate::flight::step::{EndedStep, Step};
+pub use attention_sums::AttentionSums;
 pub use counters::{kv_cache, running, tokens, waiting};
 pub use ferrum_trace_model::vocab::{Op, Phase};
+pub use graph::{Graph, Launched, Replay};
 pub use layer::layer;
 pub use request::{Arrival, Request, request};
 pub use step::{StepSpan, step};

@@ -6,6 +6,8 @@ use crate::sides::Side;
 use ferrum_trace_analyze::compare::{Comparison, MetricComparison, OneSidedName, TwoModes, Verdict};
 use ferrum_trace_analyze::runs::metric::MetricUnit;
 
+/// Largest number of runs that is worth stating.
+const RUNS_MAX: usize = 1000;
 /// Number of names that are listed without `--verbose`.
 const NAMES: usize = 5;
 
@@ -100,10 +102,19 @@ pub(crate) fn verdict(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Same { within } => format!("same within {}", share(*within)),
         Verdict::CannotTell { runs_needed: Some(runs) } => {
-            format!("cannot tell; about {} runs a side needed", number(*runs as u64))
+            format!("cannot tell; {} runs a side needed", runs_needed(*runs))
         }
         Verdict::OneRun => "one run: not tested".to_owned(),
         other => other.name().to_owned(),
+    }
+}
+
+/// Returns a number of runs, which is an estimate: a large one only says that more runs are not the answer.
+fn runs_needed(runs: usize) -> String {
+    if runs > RUNS_MAX {
+        format!("more than {}", number(RUNS_MAX as u64))
+    } else {
+        format!("about {}", number(runs as u64))
     }
 }
 
@@ -180,4 +191,16 @@ fn one_sided(name: &OneSidedName) -> String {
 /// Returns a number of calls per step.
 pub(crate) fn calls(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 { number(calls.round() as u64) } else { format!("{calls:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_runs_that_nobody_makes_is_not_stated() {
+        let text = |runs| verdict(&Verdict::CannotTell { runs_needed: Some(runs) });
+        assert_eq!(text(1000), "cannot tell; about 1,000 runs a side needed");
+        assert_eq!(text(25_316), "cannot tell; more than 1,000 runs a side needed");
+    }
 }

@@ -1,34 +1,14 @@
 //! Bar charts as SVG, PNG or HTML: stacked bars, one per row, in panels side by side.
 
-mod html;
-mod png;
 mod svg;
 
 pub(crate) use svg::SERIES_MAX;
 
+use crate::render::chart_format::ChartFormat;
+use crate::render::page::page;
+use crate::render::png;
 use crate::render::table::Table;
 use crate::user_error::UserError;
-use std::path::Path;
-
-/// File format of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChartFormat {
-    Svg,
-    Png,
-    Html,
-}
-
-impl ChartFormat {
-    /// Returns the format that the extension of a file asks for.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_ascii_lowercase().to_str()? {
-            "svg" => Some(Self::Svg),
-            "png" => Some(Self::Png),
-            "html" | "htm" => Some(Self::Html),
-            _ => None,
-        }
-    }
-}
 
 /// The data of a chart.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +48,7 @@ impl Chart {
         match format {
             ChartFormat::Svg => Ok(svg::document(self).into_bytes()),
             ChartFormat::Png => png::render(&svg::document(self)),
-            ChartFormat::Html => Ok(html::page(self, table).into_bytes()),
+            ChartFormat::Html => Ok(page(&self.title, &svg::document(self), table).into_bytes()),
         }
     }
 }
@@ -89,16 +69,6 @@ mod tests {
                 Panel { title: "decode".to_owned(), bars: vec![vec![0, 0]; 80] },
             ],
         }
-    }
-
-    #[test]
-    fn the_extension_selects_the_format() {
-        let of = |name: &str| ChartFormat::of(Path::new(name));
-        assert_eq!(
-            [of("a.svg"), of("a.PNG"), of("a.html")],
-            [ChartFormat::Svg, ChartFormat::Png, ChartFormat::Html].map(Some)
-        );
-        assert_eq!([of("a.gif"), of("svg")], [None, None]);
     }
 
     #[test]

@@ -10,11 +10,11 @@ use ferrum_trace_model::{End, StringId, Trace, TrackId};
 use hashbrown::{HashMap, HashSet};
 
 /// Category and name of a flow.
-pub(super) type FlowKind = (StringId, StringId);
+pub(crate) type FlowKind = (StringId, StringId);
 
 /// Maps the end of a flow to its begin.
 #[derive(Debug)]
-pub(super) struct FlowOrigins {
+pub(crate) struct FlowOrigins {
     begins: HashMap<FlowKey, (TrackId, i64)>,
     ends: HashMap<(TrackId, i64), FlowKey>,
     /// The category of flows that torch.profiler may leave without an end.
@@ -23,7 +23,7 @@ pub(super) struct FlowOrigins {
 
 impl FlowOrigins {
     /// Indexes all flows of a trace.
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         let flows = &trace.flows;
         let mut origins =
             Self { begins: HashMap::new(), ends: HashMap::new(), one_sided: trace.strings.find(LAUNCH_FLOW) };
@@ -40,14 +40,14 @@ impl FlowOrigins {
     }
 
     /// Returns the begin and the kind of the flow that ends where a slice starts.
-    pub(super) fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
+    pub(crate) fn of_slice(&self, track: TrackId, start: i64) -> Option<(FlowKind, TrackId, i64)> {
         let key = self.ends.get(&(track, start))?;
         let &(track, time) = self.begins.get(key)?;
         Some(((key.0, key.1), track, time))
     }
 
     /// Returns the begins of flows of these kinds that have no end.
-    pub(super) fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
+    pub(crate) fn unended(&self, kinds: &HashSet<FlowKind>) -> Vec<(TrackId, i64)> {
         let ended: HashSet<&FlowKey> = self.ends.values().collect();
         let is_unended =
             |key: &FlowKey| kinds.contains(&(key.0, key.1)) && Some(key.0) != self.one_sided && !ended.contains(key);

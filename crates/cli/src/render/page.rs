@@ -1,8 +1,7 @@
-//! Writes a chart as a self-contained HTML page.
+//! A chart and its table as a self-contained HTML page.
 
-use super::{Chart, svg};
-use crate::render::table::Table;
-use crate::render::xml::escaped;
+use super::table::Table;
+use super::xml::escaped;
 use std::fmt::Write as _;
 
 const STYLE: &str = "\
@@ -16,13 +15,12 @@ tr:hover td { background: #f4f6f8; }";
 /// Largest number of characters of a cell.
 const CELL_CHARS: usize = 200;
 
-/// Returns the page.
-pub(crate) fn page(chart: &Chart, table: &Table) -> String {
-    let title = escaped(&chart.title, CELL_CHARS);
+/// Returns the page with a chart, given as SVG, and a table.
+pub(crate) fn page(title: &str, svg: &str, table: &Table) -> String {
+    let title = escaped(title, CELL_CHARS);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}\n</style>\n</head>\n<body>\n{}<div><table>\n",
-        svg::document(chart)
+         <style>\n{STYLE}\n</style>\n</head>\n<body>\n{svg}<div><table>\n"
     );
     push_row(&mut page, "th", table.titles());
     for row in table.rows() {

@@ -1,11 +1,11 @@
 //! Slices around the launches of kernels.
 
-use crate::figures::gpu::DeviceKey;
-use crate::kineto::{CORRELATION, EXTERNAL_ID, OPERATIONS};
+use crate::kineto::OPERATIONS;
+use crate::launches::device_work::DeviceKey;
+use crate::launches::launchers::{Launchers, WorkIds};
 use crate::ops::{ClassId, Rules};
-use crate::steps::ArgReader;
 use crate::structure::nesting::Nesting;
-use ferrum_trace_model::{StringId, Trace};
+use ferrum_trace_model::{Order, StringId, Trace};
 use hashbrown::{HashMap, HashSet};
 
 /// The part of a launch call's surroundings that matters for the class of its kernels.
@@ -18,84 +18,51 @@ pub(super) struct Surroundings {
 }
 
 /// Surroundings of the launches of a trace.
-#[derive(Debug, Default)]
-pub(super) struct Launchers {
-    /// Index in `all` by correlation, and by the `External id` of an operation.
-    by_correlation: HashMap<StringId, usize>,
-    by_operation: HashMap<StringId, usize>,
+#[derive(Debug)]
+pub(super) struct LaunchSurroundings {
+    launchers: Launchers,
+    /// Index in `all` by slice.
+    places: HashMap<u32, usize>,
     /// Different surroundings; the first are empty.
     all: Vec<Surroundings>,
 }
 
-impl Launchers {
+impl LaunchSurroundings {
     /// Finds the surroundings of all launches. `on_device` has the device of the slices that are device work.
     pub(super) fn of(trace: &Trace, nesting: &Nesting, rules: &Rules, on_device: &[Option<DeviceKey>]) -> Self {
-        let mut launches = launches(trace, on_device);
-        let mut launchers = Self { all: vec![Surroundings::default()], ..Self::default() };
+        let launchers = Launchers::of(trace, on_device);
+        let (mut places, mut all) = (HashMap::new(), vec![Surroundings::default()]);
         let mut names = Names::of(trace, rules);
         let mut known: HashMap<Surroundings, usize> = HashMap::from([(Surroundings::default(), 0)]);
-        let tracks: HashSet<_> = launches.keys().map(|&slice| trace.slices.track[slice as usize]).collect();
+        let launching: HashSet<u32> = launchers.slices().collect();
+        let tracks: HashSet<_> = launching.iter().map(|&slice| trace.slices.track[slice as usize]).collect();
         for track in tracks {
             nesting.walk(trace, track, |slice, around| {
-                let Some(launch) = launches.remove(&slice) else { return };
+                if !launching.contains(&slice) {
+                    return;
+                }
                 let surroundings = names.surroundings(slice, around);
-                let n_known = launchers.all.len();
+                let n_known = all.len();
                 let place = *known.entry(surroundings).or_insert_with_key(|new| {
-                    launchers.all.push(new.clone());
+                    all.push(new.clone());
                     n_known
                 });
-                launchers.by_correlation.extend(launch.correlation.map(|id| (id, place)));
-                launchers.by_operation.extend(launch.operation.map(|id| (id, place)));
+                places.insert(slice, place);
             });
         }
-        launchers
+        Self { launchers, places, all }
     }
 
     /// Returns the index of the surroundings of a kernel's launch; that of empty ones if the launch is not known.
-    pub(super) fn place_of(&self, correlation: Option<StringId>, external: Option<StringId>) -> usize {
-        let by_call = correlation.and_then(|id| self.by_correlation.get(&id));
-        let place = by_call.or_else(|| external.and_then(|id| self.by_operation.get(&id)));
-        place.copied().unwrap_or(0)
+    pub(super) fn place_of(&self, ids: &mut WorkIds<'_>, order: Order) -> usize {
+        let slice = ids.launcher(&self.launchers, order).slice();
+        slice.and_then(|slice| self.places.get(&slice)).copied().unwrap_or(0)
     }
 
     /// Returns the surroundings at an index.
     pub(super) fn get(&self, place: usize) -> Option<&Surroundings> {
         self.all.get(place)
     }
-}
-
-/// Ids that join a slice of the host with kernels.
-struct LaunchIds {
-    correlation: Option<StringId>,
-    operation: Option<StringId>,
-}
-
-/// Returns the slices of the host that launch kernels.
-fn launches(trace: &Trace, on_device: &[Option<DeviceKey>]) -> HashMap<u32, LaunchIds> {
-    let operations = OPERATIONS.map(|category| trace.strings.find(category));
-    let [wanted_correlations, wanted_operations] = [CORRELATION, EXTERNAL_ID].map(|key| ids(trace, key, on_device));
-    let mut correlation = ArgReader::of(trace, CORRELATION);
-    let mut external = ArgReader::of(trace, EXTERNAL_ID);
-    let mut found = HashMap::new();
-    for slice in (0..trace.slices.len()).filter(|&slice| on_device.get(slice).is_some_and(Option::is_none)) {
-        let order = trace.slices.order[slice];
-        let is_operation = operations.contains(&Some(trace.slices.category[slice]));
-        let ids = LaunchIds {
-            correlation: correlation.get(order).filter(|id| wanted_correlations.contains(id)),
-            operation: external.get(order).filter(|id| is_operation && wanted_operations.contains(id)),
-        };
-        if ids.correlation.is_some() || ids.operation.is_some() {
-            found.insert(slice as u32, ids);
-        }
-    }
-    found
-}
-
-/// Returns the values of an argument of device work.
-fn ids(trace: &Trace, key: &str, on_device: &[Option<DeviceKey>]) -> HashSet<StringId> {
-    let mut reader = ArgReader::of(trace, key);
-    let works = on_device.iter().zip(&trace.slices.order).filter(|(device, _)| device.is_some());
-    works.filter_map(|(_, &order)| reader.get(order)).collect()
 }
 
 /// Classifies the names around launches; each is classified once.

@@ -1,4 +1,4 @@
-//! Writes a chart as PNG.
+//! Renders SVG as PNG.
 
 use crate::user_error::UserError;
 use resvg::tiny_skia::{Pixmap, Transform};

@@ -1,6 +1,6 @@
 //! Reader for a column of arguments.
 
-use ferrum_trace_model::{ArgColumn, Order, StringId, Trace};
+use ferrum_trace_model::{ArgColumn, ArgValue, Order, Trace};
 
 /// Reads a column of arguments along with slices, which mostly have the same order.
 pub(crate) struct ArgReader<'a> {
@@ -14,10 +14,10 @@ impl<'a> ArgReader<'a> {
     }
 
     /// Returns the value of the event with this position in the file.
-    pub(crate) fn get(&mut self, order: Order) -> Option<StringId> {
+    pub(crate) fn get(&mut self, order: Order) -> Option<ArgValue> {
         let column = self.column?;
         if self.place > 0 && column.order[self.place - 1] >= order {
-            return column.of(order);
+            self.place = column.order.partition_point(|&earlier| earlier < order);
         }
         while *column.order.get(self.place)? < order {
             self.place += 1;
