@@ -6,6 +6,8 @@
 //! Modules depend on each other in one direction only. Each may use those above it:
 //!
 //! ```text
+//! visible    texts without hidden characters
+//! xml        text in XML and HTML
 //! stats      statistics of runs: tests, intervals, warm-up, modes
 //! opener     function that opens a file for each pass
 //! kineto     names that PyTorch's profiler uses
@@ -52,6 +54,8 @@ mod steps;
 mod structure;
 #[cfg(test)]
 mod test_traces;
+mod visible;
+mod xml;
 
 pub use captures::{
     CAPTURE_ARGS, CapturedGraph, CapturedNode, MODULE_ARG, Mismatch, NodeKind, OPERATION_ARG, SHAPES_ARG, Transfer,
@@ -107,3 +111,5 @@ pub use structure::glob::Glob;
 pub use structure::nesting::{Nesting, TrackNesting};
 pub use structure::no_match::{Condition, NoMatch, explain_no_match};
 pub use structure::select::{Selected, Selection};
+pub use visible::{REPLACEMENT, is_hidden, visible};
+pub use xml::escape_xml;

@@ -36,7 +36,6 @@ fn main() -> ExitCode {
             render::table::set_wide(args.wide);
             commands::run(args.command)
         }
-        // Prints help and version too.
-        Err(error) => error.exit(),
+        Err(error) => commands::refusal::refuse(error),
     }
 }

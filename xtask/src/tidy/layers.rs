@@ -45,6 +45,8 @@ const CRATES: &[Crate] = &[
         source_folder: "crates/analyze/src",
         top: &["lib.rs", "test_traces.rs"],
         layers: &[
+            "visible",
+            "xml",
             "stats",
             "opener",
             "kineto",

@@ -25,6 +25,7 @@ mod path;
 #[cfg(unix)]
 mod record;
 mod recover;
+pub(crate) mod refusal;
 mod repair;
 mod requests;
 mod roofline;

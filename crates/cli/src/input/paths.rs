@@ -4,6 +4,7 @@ use super::recovery::{Outcome, Recovery};
 use crate::flags::DASH;
 use crate::output::output_writer::InputCount;
 use crate::render::messages::Messages;
+use crate::render::table::clean;
 use crate::user_error::UserError;
 use ferrum_trace_format::spool::is_spool;
 use std::ffi::OsStr;
@@ -51,7 +52,7 @@ impl Input {
 
     /// Returns the name in messages.
     pub(crate) fn label(&self) -> String {
-        self.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+        self.path().map_or_else(|| "standard input".to_owned(), |path| clean(&path.display().to_string()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Removes the unfinished file when Ctrl-C or a signal ends the process.
 
+use ferrum_trace_analyze::visible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ pub(crate) fn install(exit_message: &'static str) {
 pub(crate) fn exit(exit_message: &str) -> ! {
     let mut unfinished = lock();
     remove(&mut unfinished);
-    let text = format!("\ninterrupted: {exit_message}\n");
+    let text = format!("\ninterrupted: {}\n", visible(exit_message));
     let _ = std::io::stderr().write_all(text.as_bytes());
     // The lock is held until the process ends, so that the file cannot be renamed.
     std::process::exit(EXIT_CODE);

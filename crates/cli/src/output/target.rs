@@ -2,6 +2,7 @@
 
 use super::pending_file::{Existing, PendingFile};
 use crate::flags::DASH;
+use crate::render::table::clean;
 use crate::user_error::UserError;
 use ferrum_trace_format::spool::OutputFormat;
 use std::fs::{self, File};
@@ -33,7 +34,7 @@ impl Target {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) => clean(&path.display().to_string()),
         }
     }
 

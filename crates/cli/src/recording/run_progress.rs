@@ -1,6 +1,7 @@
 //! Progress of a series of runs on standard error.
 
 use crate::render::messages::Messages;
+use crate::render::table::clean;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ impl RunProgress {
 
     /// Reports that a run begins.
     pub(crate) fn begin(&self, name: &str) {
-        self.bar.set_message(format!("{name} is running{}", self.left));
+        self.bar.set_message(clean(&format!("{name} is running{}", self.left)));
         self.bar.force_draw();
     }
 
@@ -42,7 +43,7 @@ impl RunProgress {
     pub(crate) fn end(&mut self, name: &str, figure: &str) {
         self.n_done += 1;
         self.left = remaining(self.begin.elapsed(), self.n_done, self.n_total);
-        let message = format!("{name}: {figure}{}", self.left);
+        let message = clean(&format!("{name}: {figure}{}", self.left));
         if self.is_terminal {
             self.bar.set_message(message);
             self.bar.set_position(self.n_done);

@@ -1,6 +1,7 @@
 //! Markdown for pull requests and job summaries.
 
 use super::table::Table;
+use ferrum_trace_analyze::{REPLACEMENT, is_hidden};
 
 /// Returns a table in Markdown.
 pub(crate) fn table(table: &Table) -> String {
@@ -17,7 +18,7 @@ pub(crate) fn table(table: &Table) -> String {
     text
 }
 
-/// Escapes the characters that Markdown or HTML would interpret.
+/// Escapes the characters that Markdown or HTML would interpret, and replaces hidden ones. Line breaks become spaces.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -27,6 +28,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '@' => escaped.extend(['\\', letter]),
             '\n' | '\r' => escaped.push(' '),
+            _ if is_hidden(letter) => escaped.push(REPLACEMENT),
             _ => escaped.push(letter),
         }
     }
@@ -44,5 +46,10 @@ mod tests {
         rows.push(vec!["a|b<script>`x`".to_owned(), "1.0 ms".to_owned()]);
         let expected = "| name | time |\n| --- | ---: |\n| a\\|b&lt;script&gt;\\`x\\` | 1.0 ms |\n";
         assert_eq!(table(&rows), expected);
+    }
+
+    #[test]
+    fn hidden_characters_are_replaced() {
+        assert_eq!(escape("a\u{202e}b\nc\u{2028}"), "a\u{fffd}b c\u{fffd}");
     }
 }

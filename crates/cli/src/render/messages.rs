@@ -1,5 +1,6 @@
 //! Messages on standard error.
 
+use super::printable::printable;
 use super::style::{DAMAGE, ERROR, HINT};
 use super::table::clean;
 use super::units::{count, number};
@@ -23,7 +24,7 @@ pub(crate) struct Messages {
 impl Messages {
     /// Prints a remark about a file.
     pub(crate) fn note(&self, path: &Path, what: &str) {
-        write(&format!("{}: {what}\n", path.display()));
+        write(&format!("{}: {}\n", clean(&path.display().to_string()), clean(what)));
     }
 
     /// Prints a text.
@@ -44,7 +45,7 @@ impl Messages {
 
     /// Prints a line about something that a trace lacks.
     pub(crate) fn missing(&self, name: &str, what: &str) {
-        write(&format!("{}: {what}\n", clean(name)));
+        write(&format!("{}: {}\n", clean(name), clean(what)));
     }
 
     /// Prints the notes about a trace and the places that could not be read.
@@ -55,7 +56,7 @@ impl Messages {
 
 /// Ignores errors: standard error may be closed.
 fn write(text: &str) {
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = anstream::stderr().write_all(printable(text).as_bytes());
 }
 
 fn error_text(error: &UserError) -> String {
@@ -68,9 +69,9 @@ fn error_text(error: &UserError) -> String {
 }
 
 fn losses_text(name: &str, losses: &Losses, notes: &[String], verbose: bool) -> String {
-    let mut text = String::new();
+    let (mut text, name) = (String::new(), clean(name));
     for note in notes {
-        let _ = writeln!(text, "{name}: {note}");
+        let _ = writeln!(text, "{name}: {}", clean(note));
     }
     if losses.n == 0 {
         return text;

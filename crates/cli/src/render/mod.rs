@@ -13,6 +13,7 @@ pub(crate) mod messages;
 pub(crate) mod page;
 pub(crate) mod parts;
 pub(crate) mod png;
+pub(crate) mod printable;
 pub(crate) mod printer;
 pub(crate) mod progress;
 pub(crate) mod recorder;

@@ -33,7 +33,7 @@ impl Part {
                 lines.iter().map(|line| format!("{DAMAGE}note:{DAMAGE:#} {}\n", clean(line))).collect()
             }
             Self::Lines(lines) => lines.iter().map(|line| format!("{}\n", clean(line))).collect(),
-            Self::Table(title, table) => format!("{title}\n{}", table.render(table::width())),
+            Self::Table(title, table) => format!("{}\n{}", clean(title), table.render(table::width())),
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn markdown_is_escaped() {
-        let expected = "### all \\*well\\*\n\n- one\u{1b}\n\n> **Note:** careful\n>\n\n**Rows**\n\n| name | n |\n| --- | ---: |\n| a\\|b | 1 |\n";
+        let expected = "### all \\*well\\*\n\n- one\u{fffd}\n\n> **Note:** careful\n>\n\n**Rows**\n\n| name | n |\n| --- | ---: |\n| a\\|b | 1 |\n";
         assert_eq!(to_markdown(&parts()), expected);
     }
 }

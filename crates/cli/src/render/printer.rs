@@ -2,6 +2,7 @@
 
 use super::json;
 use super::messages::Messages;
+use super::printable::printable;
 use crate::exit_status::ExitStatus;
 use crate::user_error::UserError;
 use serde::Serialize;
@@ -36,7 +37,7 @@ impl Printer {
 
     /// Prints a text, with colors on a terminal.
     pub(crate) fn text(&mut self, text: &str) -> ExitStatus {
-        self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()))
+        self.write(|out| anstream::AutoStream::auto(out).write_all(printable(text).as_bytes()))
     }
 
     /// Prints an object on a line of its own.

@@ -1,5 +1,6 @@
 //! A progress bar on standard error.
 
+use super::table::clean;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -23,13 +24,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts a bar for the file `name` of `n_bytes`, if known.
+    /// Starts a bar for the file `name`, as in messages, of `n_bytes`, if known.
     pub(crate) fn start(name: String, n_bytes: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(n_bytes, ProgressDrawTarget::hidden());
         let template = if n_bytes.is_some() { OF_TOTAL } else { WITHOUT_TOTAL };
         let progress = Self { bar, is_drawn: Once::new() };
         progress.set_template(template);
-        progress.bar.set_message(name);
+        progress.bar.set_message(clean(&name));
         progress
     }
 

@@ -2,6 +2,7 @@
 
 use super::style::{REST, TITLE};
 use super::units::number;
+use ferrum_trace_analyze::visible;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -59,12 +60,12 @@ enum ColumnKind {
 impl Column {
     /// Creates a column of texts, which are cut if the table is too wide.
     pub(crate) fn text(title: impl Into<String>) -> Self {
-        Self { title: title.into(), kind: ColumnKind::Text, importance: None }
+        Self { title: clean(&title.into()), kind: ColumnKind::Text, importance: None }
     }
 
     /// Creates a column of numbers.
     pub(crate) fn number(title: impl Into<String>) -> Self {
-        Self { title: title.into(), kind: ColumnKind::Number, importance: None }
+        Self { title: clean(&title.into()), kind: ColumnKind::Number, importance: None }
     }
 
     /// Allows to hide the column if the table is too wide. The least important column is hidden first.
@@ -220,9 +221,9 @@ impl Table {
     }
 }
 
-/// Replaces control characters, which could move the cursor or change colors.
+/// Replaces hidden characters of a text, which could move the cursor, change colors, or reorder the text around them.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+    visible(text)
 }
 
 /// Cuts a text to this width, in its middle.
@@ -337,8 +338,18 @@ b                                1,000   1 ms  2 ms
     }
 
     #[test]
-    fn control_characters_are_replaced() {
-        assert_eq!(clean("a\u{1b}[2Jb\nc\td"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
+    fn hidden_characters_are_replaced() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc\td\u{202e}e"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e");
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_is_shown() {
+        let mut table = Table::new(vec![Column::text("name"), Column::number("n")]);
+        for name in ["\u{202e}\u{200b}\u{2028}", "abcd"] {
+            table.push(vec![name.to_owned(), "1".to_owned()]);
+        }
+        let text = anstream::adapter::strip_str(&table.render(UNLIMITED)).to_string();
+        assert_eq!(text, "name  n\n\u{fffd}\u{fffd}\u{fffd}   1\nabcd  1\n");
     }
 
     #[test]

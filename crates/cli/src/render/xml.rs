@@ -1,38 +1,11 @@
 //! Text for SVG and HTML.
 
 use super::table::{clean, cut};
+pub(crate) use ferrum_trace_analyze::escape_xml as escape;
 
 /// Escapes a text for SVG and HTML, as content or as a quoted attribute, and cuts it to `width`.
 pub(crate) fn escaped(text: &str, width: usize) -> String {
-    escape(&cut(&visible(text), width))
-}
-
-/// Escapes the characters that XML or HTML would interpret, and replaces those that XML does not allow.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // Not allowed in XML.
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            _ => out.push(char),
-        }
-    }
-    out
-}
-
-/// Replaces control characters, and characters that reorder the text around them.
-pub(crate) fn visible(text: &str) -> String {
-    clean(text).chars().map(|char| if is_bidi_control(char) { '\u{fffd}' } else { char }).collect()
-}
-
-/// Returns true for the controls of the bidirectional algorithm of Unicode.
-fn is_bidi_control(char: char) -> bool {
-    matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    escape(&cut(&clean(text), width))
 }
 
 #[cfg(test)]

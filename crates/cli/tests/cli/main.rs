@@ -25,6 +25,8 @@ mod diff_engines;
 mod gate;
 /// Help, version, completions, manual pages, and commands that do not exist.
 mod help;
+/// Hidden characters and markup in every text of a trace.
+mod hostile;
 /// Interruption while a trace is written.
 mod interruption;
 /// `--json`.

@@ -4,6 +4,7 @@ use super::decision::{BudgetVerdict, MetricDecision};
 use super::limit::LimitResult;
 use super::report::GateReport;
 use super::text::{failure, verdict, violating, violation};
+use crate::render::table::clean;
 use crate::render::xml;
 
 /// Name of the test suite, and of the class of its test cases.
@@ -74,7 +75,7 @@ impl Case {
 
 /// Escapes a text for XML, and replaces control characters.
 fn xml_text(text: &str) -> String {
-    xml::escape(&xml::visible(text))
+    xml::escape(&clean(text))
 }
 
 #[cfg(test)]

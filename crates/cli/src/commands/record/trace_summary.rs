@@ -5,6 +5,7 @@ use crate::flags::By;
 use crate::input::captures::Captures;
 use crate::input::paths::Input;
 use crate::input::source::{Passes, Source};
+use crate::output::target::Target;
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use std::path::Path;
@@ -23,7 +24,7 @@ impl TraceSummary {
     /// Summarizes the file `readable` under the name of the output.
     pub(crate) fn of(readable: &Path, output: &Path, messages: &Messages) -> Result<Self, UserError> {
         let mut source = Source::of(Input::Other(readable.to_owned()), Passes::One, messages)?;
-        (source.name, source.label) = (output.display().to_string(), output.display().to_string());
+        (source.name, source.label) = (Target::of(output).name(), Target::of(output).label());
         let args = SummaryArgs { by: vec![By::Name], top: TOP, ..SummaryArgs::default() };
         let report = SummaryReport::of(&source, &args, &Captures::default())?;
         Ok(Self { source, report, args })

@@ -3,7 +3,7 @@
 use super::svg::{CHAR_WIDTH, Drawing, MARGIN, Rect, WIDTH};
 use crate::commands::diff::text::{calls, cause_name, causes_summary, signed};
 use crate::render::axis::{short_time, tick_step};
-use crate::render::table::shorten;
+use crate::render::table::{clean, shorten};
 use crate::render::units::{number, time};
 use ferrum_trace_analyze::compare::{Attribution, Cause};
 use ferrum_trace_analyze::runs::{Place, Unit};
@@ -106,8 +106,8 @@ impl Bar {
         about.extend((has_calls && !cause.category.is_empty()).then(|| cause.category.clone()));
         about.extend(cause.layer.map(|layer| format!("layer {layer}")));
         Self {
-            name: cause_name(cause),
-            about: about.join(", "),
+            name: clean(&cause_name(cause)),
+            about: clean(&about.join(", ")),
             change_ns: cause.change_ns,
             split: Some((cause.calls_ns, cause.longer_ns)),
             time_ns: Some(cause.time_ns),

@@ -2,7 +2,7 @@
 
 use super::svg::{CHAR_WIDTH, Drawing, MARGIN, Rect, WIDTH};
 use crate::commands::diff::text::{calls, change_in_percent, signed};
-use crate::render::table::shorten;
+use crate::render::table::{clean, shorten};
 use crate::render::units::{count, number, time};
 use ferrum_trace_analyze::compare::{FlameDiff, FlameNode};
 use ferrum_trace_analyze::runs::Unit;
@@ -163,8 +163,8 @@ fn tooltip(node: &FlameNode, whole: f64) -> String {
         ratio if ratio.is_infinite() => "only in new".to_owned(),
         ratio => change_in_percent(Some(ratio)),
     };
-    let mut lines = vec![crate::render::xml::visible(name(node))];
-    lines.extend((!node.category.is_empty()).then(|| format!("category {}", node.category)));
+    let mut lines = vec![clean(name(node))];
+    lines.extend((!node.category.is_empty()).then(|| format!("category {}", clean(&node.category))));
     lines.push(format!("base {}, new {} ({:.1} % of all)", time(base), time(new), 100.0 * node.total_ns.1 / whole));
     lines.push(format!("change {} ({change})", signed(new.saturating_sub(base))));
     let [own_base, own_new] = [node.self_ns.0, node.self_ns.1].map(|ns| ns.round() as i64);
