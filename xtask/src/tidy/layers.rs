@@ -66,6 +66,7 @@ const CRATES: &[Crate] = &[
             "rewrite",
             "path_trace",
             "repair",
+            "flame_graph",
             "convert",
             "merge",
         ],

@@ -6,6 +6,8 @@ use super::ordered_lanes::{LaneId, Owner};
 use super::record::{NEVER, Record};
 use super::summary::Summary;
 use super::timeline::{TimelineSink, replay};
+use crate::flame_graph::Frames;
+use crate::visible::{REPLACEMENT, is_hidden};
 use ferrum_trace_model::{StringId, Strings, Tracks};
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -34,11 +36,20 @@ const ROOT: NodeId = 0;
 struct Node {
     parent: NodeId,
     name: StringId,
+    /// The category of its first slice.
+    category: StringId,
     self_ns: i64,
+    n_slices: u32,
     /// Number of frames of its stack.
     depth: u32,
-    /// Length of the line of its stack.
-    line_bytes: u64,
+    /// Length of the line of its stack, at most [`LINES_BYTES_MAX`].
+    line_bytes: u32,
+}
+
+impl Node {
+    fn new(parent: NodeId, (name, category): (StringId, StringId)) -> Self {
+        Self { parent, name, category, self_ns: 0, n_slices: 0, depth: 0, line_bytes: 0 }
+    }
 }
 
 /// Stacks with their self times. A stack begins with process and thread.
@@ -63,12 +74,14 @@ pub(super) fn read(input: impl Read) -> Result<(Stacks, Summary), Error> {
         summary: Summary { n_events, left, losses, recordings, ..Summary::default() },
     };
     replay(items, &mut sink)?;
+    // Only new stacks are looked up.
+    sink.stacks.children = HashMap::new();
     Ok((sink.stacks, sink.summary))
 }
 
 impl Stacks {
     fn new() -> Self {
-        let root = Node { parent: ROOT, name: StringId::EMPTY, self_ns: 0, depth: 0, line_bytes: 0 };
+        let root = Node::new(ROOT, (StringId::EMPTY, StringId::EMPTY));
         Self { nodes: vec![root], children: HashMap::new(), names: Strings::default(), lines_bytes: 0 }
     }
 
@@ -90,23 +103,6 @@ impl Stacks {
         Ok(())
     }
 
-    /// Adds the time of stacks that have less than 1/`part` of the whole to their parents.
-    pub(super) fn prune(&mut self, part: i64) {
-        // A node comes after its parent, so one pass from the end sums up, and prunes from the leaves.
-        let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns.max(0)).collect();
-        for n in (1..self.nodes.len()).rev() {
-            totals[self.nodes[n].parent as usize] = totals[self.nodes[n].parent as usize].saturating_add(totals[n]);
-        }
-        let least = totals[ROOT as usize] / part;
-        for n in (1..self.nodes.len()).rev() {
-            if totals[n] < least {
-                let time = std::mem::take(&mut self.nodes[n].self_ns).max(0);
-                let parent = self.nodes[n].parent as usize;
-                self.nodes[parent].self_ns = self.nodes[parent].self_ns.saturating_add(time);
-            }
-        }
-    }
-
     /// Collects the names of a stack, the last one first.
     fn path_to(&self, node: &Node, path: &mut Vec<StringId>) {
         path.clear();
@@ -119,8 +115,8 @@ impl Stacks {
         }
     }
 
-    /// Returns the stack with one more name; `None` if there are too many already.
-    fn child(&mut self, parent: NodeId, name: &str) -> Option<NodeId> {
+    /// Returns the stack with one more name; `None` if there are too many already. A new stack gets the category.
+    fn child(&mut self, parent: NodeId, name: &str, category: &str) -> Option<NodeId> {
         let is_full = self.nodes.len() >= NODES_MAX || self.lines_bytes >= LINES_BYTES_MAX;
         let name = clean(name);
         let name = if is_full { self.names.find(&name)? } else { self.names.intern(&name) };
@@ -132,9 +128,11 @@ impl Stacks {
         }
         let child = self.nodes.len() as NodeId;
         let Node { depth, line_bytes, .. } = self.nodes[parent as usize];
-        let line_bytes = line_bytes + 1 + self.names.get(name).len() as u64;
+        let line_bytes = u64::from(line_bytes) + 1 + self.names.get(name).len() as u64;
         self.lines_bytes += line_bytes;
-        self.nodes.push(Node { parent, name, self_ns: 0, depth: depth + 1, line_bytes });
+        let line_bytes = line_bytes.min(LINES_BYTES_MAX) as u32;
+        let category = self.names.intern(category);
+        self.nodes.push(Node { depth: depth + 1, line_bytes, ..Node::new(parent, (name, category)) });
         self.children.insert((parent, name), child);
         Some(child)
     }
@@ -149,15 +147,43 @@ impl Stacks {
     }
 }
 
-/// Replaces the characters of a name that have a meaning in the output.
+impl Frames for Stacks {
+    fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn parent(&self, frame: usize) -> usize {
+        self.nodes[frame].parent as usize
+    }
+
+    fn name(&self, frame: usize) -> &str {
+        self.names.get(self.nodes[frame].name)
+    }
+
+    fn category(&self, frame: usize) -> &str {
+        self.names.get(self.nodes[frame].category)
+    }
+
+    fn self_ns(&self, frame: usize) -> u64 {
+        u64::try_from(self.nodes[frame].self_ns).unwrap_or(0)
+    }
+
+    fn n_slices(&self, frame: usize) -> u64 {
+        self.nodes[frame].n_slices.into()
+    }
+}
+
+/// Replaces the characters of a name that have a meaning in the output, and those that cannot be seen.
 fn clean(name: &str) -> Cow<'_, str> {
-    let is_special = |letter: char| letter == ';' || letter.is_control();
+    let is_special = |letter: char| letter == ';' || is_hidden(letter);
     if !name.contains(is_special) {
         return name.into();
     }
     let clean = |letter: char| match letter {
         ';' => ':',
+        '\u{2028}' | '\u{2029}' => ' ',
         letter if letter.is_control() => ' ',
+        letter if is_hidden(letter) => REPLACEMENT,
         letter => letter,
     };
     name.chars().map(clean).collect::<String>().into()
@@ -180,7 +206,7 @@ struct Lane {
 
 impl StacksSink<'_> {
     /// Returns the stack of a slice, or the one that its time is added to.
-    fn node_below(&mut self, parent: NodeId, name: &str) -> NodeId {
+    fn node_below(&mut self, parent: NodeId, name: &str, category: &str) -> NodeId {
         let left = &mut self.summary.left;
         if self.stacks.is_deepest(parent) {
             left.deep_frames += 1;
@@ -188,7 +214,7 @@ impl StacksSink<'_> {
         }
         let is_last = self.stacks.nodes[parent as usize].depth + 1 == DEPTH_MAX;
         left.deep_frames += u64::from(is_last);
-        let node = self.stacks.child(parent, if is_last { DEEPER } else { name });
+        let node = self.stacks.child(parent, if is_last { DEEPER } else { name }, if is_last { "" } else { category });
         left.cut_stacks += u64::from(node.is_none());
         node.unwrap_or(parent)
     }
@@ -200,8 +226,8 @@ impl TimelineSink for StacksSink<'_> {
         if let Owner::Track(track) = owner {
             let process = self.tracks.process_label(self.tracks.get(track).process, self.strings);
             let label = self.tracks.label(track, self.strings);
-            let process = self.stacks.child(ROOT, &process).unwrap_or(ROOT);
-            thread = self.stacks.child(process, &label).unwrap_or(process);
+            let process = self.stacks.child(ROOT, &process, "").unwrap_or(ROOT);
+            thread = self.stacks.child(process, &label, "").unwrap_or(process);
         }
         self.lanes.push(Lane { thread, open: Vec::new(), is_moved: nth > 0 });
         Ok(())
@@ -218,12 +244,14 @@ impl TimelineSink for StacksSink<'_> {
             self.lanes[lane as usize].open.push(parent);
             return Ok(());
         }
-        let node = self.node_below(parent, slice.name);
+        let node = self.node_below(parent, slice.name, slice.category);
         let duration = slice.end.saturating_sub(time);
         if let Some(around) = around {
             self.stacks.add(around, -duration);
         }
         self.stacks.add(node, duration);
+        let n_slices = &mut self.stacks.nodes[node as usize].n_slices;
+        *n_slices = n_slices.saturating_add(1);
         self.lanes[lane as usize].open.push(node);
         Ok(())
     }

@@ -21,7 +21,7 @@ fn the_extension_of_the_output_selects_the_format() {
         ("a.speedscope.json", "{"),
         ("a.folded", ""),
         ("a.txt", ""),
-        ("a.svg", "<?xml"),
+        ("a.svg", "<svg "),
         ("a.csv", ""),
         ("a.json.gz", "\u{1f}"),
         ("a.csv.zst", "("),
