@@ -4,7 +4,7 @@
 #![no_main]
 
 use ferrum_trace_analyze::check::check;
-use ferrum_trace_analyze::convert::{LayerwiseOptions, Target, TorchOptions, convert, layerwise, torch};
+use ferrum_trace_analyze::convert::{CsvTexts, LayerwiseOptions, Target, TorchOptions, convert, layerwise, torch};
 use ferrum_trace_analyze::repair::{ChromeOptions, RepairOptions, chrome, repair};
 use ferrum_trace_analyze::{Nesting, Selected, SummaryOptions, summarize};
 use ferrum_trace_format::Error;
@@ -14,7 +14,7 @@ use ferrum_trace_model::Trace;
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read};
 
-const TARGETS: [Target; 4] = [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Csv];
+const TARGETS: [Target; 4] = [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Csv(CsvTexts::Guarded)];
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(trace) = loaded(bytes) else {

@@ -32,6 +32,8 @@ pub use layerwise::{LayerwiseOptions, layerwise};
 pub use summary::{Left, Summary};
 pub use torch::{TorchOptions, torch};
 
+pub use csv::CsvTexts;
+
 use crate::opener::Opener;
 use std::io::Write;
 
@@ -47,17 +49,17 @@ pub enum Target {
     /// A flame graph of the folded stacks.
     Svg,
     /// A table with one row per slice of a thread, with its layer, step and parent.
-    Csv,
+    Csv(CsvTexts),
 }
 
 /// Converts a trace. The input is opened once, and read once.
 ///
 /// ```
-/// use ferrum_trace_analyze::convert::{Target, convert};
+/// use ferrum_trace_analyze::convert::{CsvTexts, Target, convert};
 ///
 /// let trace = br#"[{"ph":"X","name":"decode","ts":1,"dur":2.5,"pid":1,"tid":2}]"#;
 /// let mut table = Vec::new();
-/// let summary = convert(Target::Csv, &|| Ok(Box::new(&trace[..])), &mut table)?;
+/// let summary = convert(Target::Csv(CsvTexts::Guarded), &|| Ok(Box::new(&trace[..])), &mut table)?;
 /// assert_eq!(summary.n_slices, 1);
 /// assert!(String::from_utf8_lossy(&table).contains("\n1000,2500,decode,"));
 /// # Ok::<(), ferrum_trace_analyze::convert::Error>(())
@@ -74,6 +76,6 @@ pub fn convert(target: Target, open: Opener<'_>, output: &mut dyn Write) -> Resu
         Target::Speedscope => speedscope::convert(input, output),
         Target::Folded => folded::convert(input, output),
         Target::Svg => svg::convert(input, output),
-        Target::Csv => csv::convert(input, output),
+        Target::Csv(texts) => csv::convert(input, texts, output),
     }
 }

@@ -1,7 +1,7 @@
 //! The columns `layer`, `step`, `phase` and `parent` of CSV tables.
 
 use crate::converted_text;
-use ferrum_trace_analyze::convert::Target;
+use ferrum_trace_analyze::convert::{CsvTexts, Target};
 use ferrum_trace_analyze::{LAYER_ARG, LAYER_ARGS, Labels, LayerSource, Nesting, STEP_ARGS, StepLabels, step_labels};
 use ferrum_trace_format::chrome::read::{LoadOptions, load};
 use ferrum_trace_model::Trace;
@@ -14,7 +14,7 @@ fn contexts(trace: &str) -> Vec<String> {
         let cells: Vec<&str> = line.split(',').collect();
         [&cells[2..3], &cells[cells.len() - 4..]].concat().join("|")
     };
-    converted_text(Target::Csv, trace).lines().skip(1).map(row).collect()
+    converted_text(Target::Csv(CsvTexts::Guarded), trace).lines().skip(1).map(row).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of each format with a small trace.
 
 use crate::{ClosedPipe, converted, converted_text};
-use ferrum_trace_analyze::convert::{Error, Target, convert};
+use ferrum_trace_analyze::convert::{CsvTexts, Error, Target, convert};
 use std::io::{self, Read};
 
 /// Two threads: one with nested slices, of which one is written as begin and end, and one with slices that overlap.
@@ -39,7 +39,7 @@ fn a_table_has_one_row_per_slice_in_time_order() {
 13000,4000,late,,engine,1,,stream 7,,,,,
 16000,2000,inner,,engine,1,main,2,"{""y"":1,""z"":2}",,,,outer; or so
 "#;
-    assert_eq!(converted_text(Target::Csv, TRACE), expected);
+    assert_eq!(converted_text(Target::Csv(CsvTexts::Guarded), TRACE), expected);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_begin_without_an_end_is_closed_for_speedscope_and_has_no_time_elsewhere() {
     let events = document["profiles"][0]["events"].as_array().unwrap();
     assert_eq!((events.len(), &events[3]["type"], &events[3]["at"]), (4, &"C".into(), &4000.into()));
     assert_eq!(converted_text(Target::Folded, trace), "process 1;thread 1;a 3000\n");
-    assert!(converted_text(Target::Csv, trace).contains("\n1000,,open,"));
+    assert!(converted_text(Target::Csv(CsvTexts::Guarded), trace).contains("\n1000,,open,"));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_flame_graph_names_every_frame() {
 
 #[test]
 fn a_trace_without_slices_is_accepted_by_all_formats() {
-    for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv] {
+    for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv(CsvTexts::Guarded)] {
         let (_, summary) = converted(target, r#"{"traceEvents":[]}"#);
         assert_eq!(summary.n_slices, 0);
     }
@@ -101,7 +101,7 @@ fn a_trace_without_slices_is_accepted_by_all_formats() {
 #[test]
 fn errors_distinguish_reading_from_writing() {
     let open = || Ok(Box::new(TRACE.as_bytes()) as Box<dyn Read + Send>);
-    for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv] {
+    for target in [Target::Perfetto, Target::Speedscope, Target::Folded, Target::Svg, Target::Csv(CsvTexts::Guarded)] {
         let error = convert(target, &open, &mut ClosedPipe).unwrap_err();
         assert!(matches!(error, Error::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe));
     }

@@ -225,3 +225,26 @@ fn no_picture_has_hidden_characters_or_markup_of_a_trace() {
     }
     assert_eq!(found, [""; 0]);
 }
+
+#[test]
+fn a_table_for_spreadsheets_has_no_formulas_unless_it_is_raw() {
+    let trace = r#"[
+{"ph":"M","name":"process_name","pid":-5,"args":{"name":"+cmd|' /C calc'!A0"}},
+{"ph":"X","name":"=HYPERLINK(\"http://example.org\")","cat":"@SUM(A1)","ts":-1,"dur":2,"pid":-5,"tid":"-7"},
+{"ph":"X","name":"-foo","cat":"\t=1","ts":0,"dur":1,"pid":-5,"tid":"-7"}]"#;
+    let scene = Scene::with("t.json", trace);
+    let guarded = scene.run("convert --to csv -o - t.json").expect_code(0).stdout;
+    let rows: Vec<&str> = guarded.lines().skip(1).collect();
+    let expected = [
+        "-1000,2000,\"'=HYPERLINK(\"\"http://example.org\"\")\",'@SUM(A1),'+cmd|' /C calc'!A0,-5,,-7,,,,,",
+        "0,1000,'-foo,'\t=1,'+cmd|' /C calc'!A0,-5,,-7,,,,,\"'=HYPERLINK(\"\"http://example.org\"\")\"",
+    ];
+    assert_eq!(rows, expected);
+    let raw = scene.run("convert --raw-text --to csv -o - t.json").expect_code(0).stdout;
+    assert_eq!(
+        raw,
+        guarded.replace("'=", "=").replace("'@", "@").replace("'+", "+").replace("'-", "-").replace("'\t", "\t")
+    );
+    let run = scene.run("convert --raw-text --to folded -o - t.json").expect_code(2);
+    assert_eq!(run.stderr, "error: --raw-text: is for `csv` only, not for `folded`\n");
+}

@@ -1,5 +1,6 @@
 //! CSV table with one row per slice, in time order.
 
+mod cell;
 mod context;
 mod launches;
 mod step_tracker;
@@ -10,6 +11,7 @@ use super::ordered_lanes::{LaneId, Owner};
 use super::record::{EventKind, NEVER, Record};
 use super::summary::Summary;
 use super::timeline::{TimelineSink, replay};
+pub use cell::CsvTexts;
 use context::{Contexts, SliceContext};
 use csv::Writer;
 use ferrum_trace_model::vocab::Phase;
@@ -34,11 +36,12 @@ const HEADER: [&str; 13] = [
 ];
 
 /// Converts slices of threads.
-pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summary, Error> {
+pub(super) fn convert(input: impl Read, texts: CsvTexts, output: &mut dyn Write) -> Result<Summary, Error> {
     let Collected { items, strings, tracks, n_events, left, losses, recordings, survey, .. } =
         collect(input, Wanted::Slices)?;
     let mut sink = CsvSink {
         table: Writer::from_writer(output),
+        texts,
         tracks: &tracks,
         strings: &strings,
         contexts: Contexts::new(&survey, &tracks, &strings),
@@ -52,6 +55,7 @@ pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summar
 
 struct CsvSink<'a> {
     table: Writer<&'a mut dyn Write>,
+    texts: CsvTexts,
     tracks: &'a Tracks,
     strings: &'a Strings,
     contexts: Contexts<'a>,
@@ -65,7 +69,8 @@ impl TimelineSink for CsvSink<'_> {
 
     fn begin(&mut self, _lane: LaneId, time: i64, slice: &Record<'_>) -> Result<(), Error> {
         let SliceContext { layer, step, parent } = self.contexts.begin(time, slice);
-        let text = |id: Option<StringId>| id.map_or("", |id| self.strings.get(id));
+        let cell = |text| self.texts.cell(text);
+        let text = |id: Option<StringId>| cell(id.map_or("", |id| self.strings.get(id)));
         let track = self.tracks.get(TrackId(slice.row));
         let process = self.tracks.get_process(track.process);
         let duration = match slice.end {
@@ -73,20 +78,21 @@ impl TimelineSink for CsvSink<'_> {
             end => end.saturating_sub(time).to_string(),
         };
         let args = joined(slice.args, slice.end_args);
+        let args = String::from_utf8_lossy(&args);
         let row: [&str; HEADER.len()] = [
             &time.to_string(),
             &duration,
-            slice.name,
-            slice.category,
-            text(process.name),
-            text(process.pid),
-            text(track.name),
-            text(track.tid),
-            &String::from_utf8_lossy(&args),
+            &cell(slice.name),
+            &cell(slice.category),
+            &text(process.name),
+            &text(process.pid),
+            &text(track.name),
+            &text(track.tid),
+            &cell(&args),
             &layer.map(|layer| layer.to_string()).unwrap_or_default(),
             &step.map(|step| step.number.to_string()).unwrap_or_default(),
             step.and_then(|step| step.phase).map_or("", Phase::as_str),
-            parent.as_deref().unwrap_or_default(),
+            &cell(parent.as_deref().unwrap_or_default()),
         ];
         self.table.write_record(row).map_err(write_error)?;
         self.summary.n_slices += 1;

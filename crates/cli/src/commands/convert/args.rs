@@ -85,6 +85,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     pub(crate) as_is: bool,
 
+    /// csv only: write texts unchanged, also those that a spreadsheet takes for a formula
+    #[arg(long)]
+    pub(crate) raw_text: bool,
+
     /// torch only: the rank of the trace; by default, the one in the trace or the position of the file
     #[arg(long, value_name = "N")]
     pub(crate) rank: Option<u32>,

@@ -15,7 +15,7 @@ use crate::output::target::Target;
 use crate::render::printer::Printer;
 use crate::render::recorder;
 use crate::user_error::UserError;
-use ferrum_trace_analyze::convert::{self, LayerwiseOptions, Summary, TorchOptions};
+use ferrum_trace_analyze::convert::{self, CsvTexts, LayerwiseOptions, Summary, TorchOptions};
 use ferrum_trace_analyze::repair::{ChromeOptions, OutputForm, chrome};
 use std::io::{self, IsTerminal};
 
@@ -77,6 +77,9 @@ fn format_of(args: &ConvertArgs) -> Result<Format, UserError> {
         let what = format!("can keep events unchanged in Chrome JSON only, not in `{}`", format.name());
         return Err(UserError::new("--as-is", what));
     }
+    if args.raw_text && format != Format::Csv {
+        return Err(UserError::new("--raw-text", format!("is for `csv` only, not for `{}`", format.name())));
+    }
     let of_torch =
         [("--rank", args.rank.is_some()), ("--world-size", args.world_size.is_some()), ("--keep-ns", args.keep_ns)];
     if let (Some((flag, _)), true) = (of_torch.iter().find(|(_, is_given)| *is_given), format != Format::Torch) {
@@ -136,7 +139,7 @@ fn write(
         Format::Speedscope => convert::Target::Speedscope,
         Format::Folded => convert::Target::Folded,
         Format::Svg => convert::Target::Svg,
-        Format::Csv => convert::Target::Csv,
+        Format::Csv => convert::Target::Csv(if options.args.raw_text { CsvTexts::Raw } else { CsvTexts::Guarded }),
         Format::Torch => {
             return converted(convert::torch(&|| passes.open(), output, &options.torch(source)));
         }
