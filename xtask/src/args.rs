@@ -18,6 +18,7 @@ pub(crate) enum Chore {
         cases: String,
     },
     Hta,
+    Advisories,
 }
 
 /// The steps to run, as indexes into [`STEPS`].
@@ -44,6 +45,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Chore> {
         ["growth"] => Ok(Chore::Growth { cases: String::new() }),
         ["growth", cases] => Ok(Chore::Growth { cases: cases.to_owned() }),
         ["hta"] => Ok(Chore::Hta),
+        ["advisories"] => Ok(Chore::Advisories),
         _ => Err(unknown(&words)),
     }
 }
@@ -58,6 +60,7 @@ Usage: cargo xtask CHORE
   check               everything CI checks, in the steps below; stops at the first that fails
   check --from STEP   from that step on
   check --only STEP   that step alone
+  advisories          look for known vulnerabilities of dependencies (needs cargo-deny and the network)
   fuzz [SECONDS]      fuzz each reader with a nightly toolchain ({FUZZ_SECONDS} seconds each by default)
   growth [REGEX]      double traces of hard shapes and compare the CPU time of every command; REGEX selects from `shape / command`
   hta                 compare our figures of devices with those of HolisticTraceAnalysis (installs 500 MB of Python)
@@ -139,6 +142,12 @@ mod tests {
     fn hta_takes_no_arguments() {
         assert_eq!(parsed("hta"), Ok(Chore::Hta));
         assert!(parsed("hta 5").is_err());
+    }
+
+    #[test]
+    fn advisories_takes_no_arguments() {
+        assert_eq!(parsed("advisories"), Ok(Chore::Advisories));
+        assert!(parsed("advisories now").is_err());
     }
 
     #[test]

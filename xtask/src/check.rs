@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::Selection;
 use crate::workspace::Workspace;
-use crate::{Result, devices, steps, tidy, viewers};
+use crate::{Result, devices, licenses, steps, tidy, viewers};
 
 /// One condition for a change to be accepted.
 pub(crate) struct Step {
@@ -26,7 +26,12 @@ pub(crate) const STEPS: &[Step] = &[
     step("compiled-out", "every call site builds with recording compiled out", steps::compiled_out),
     step("fuzz", "the fuzz targets build", steps::fuzz),
     step("tidy", "the rules that no compiler checks", tidy::check),
-    step("viewers", "Perfetto accepts the traces that the tests wrote", viewers::check),
+    step("licenses", "dependencies have licenses that deny.toml allows", licenses::check),
+    step(
+        "viewers",
+        "Perfetto accepts the traces that the tests wrote, and the script of flame graphs works",
+        viewers::check,
+    ),
 ];
 
 const fn step(name: &'static str, about: &'static str, run: fn(&Workspace) -> Result) -> Step {

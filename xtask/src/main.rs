@@ -4,12 +4,14 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
+mod advisories;
 mod args;
 mod check;
 mod devices;
 mod fuzz;
 mod growth;
 mod hta;
+mod licenses;
 mod steps;
 mod task;
 mod tidy;
@@ -40,6 +42,7 @@ fn run(chore: Chore) -> Result {
     match chore {
         Chore::Help => print!("{}", args::help()),
         Chore::Check(selection) => check::check(&Workspace::find()?, selection)?,
+        Chore::Advisories => advisories::check(&Workspace::find()?)?,
         Chore::Hta => hta::check(&Workspace::find()?)?,
         Chore::Growth { cases } => growth::measure(&Workspace::find()?, &cases)?,
         Chore::Fuzz { seconds } => fuzz::fuzz(&Workspace::find()?, seconds)?,

@@ -5,7 +5,7 @@ mod dependencies;
 mod file;
 mod layers;
 mod leftovers;
-mod manifest;
+pub(crate) mod manifest;
 mod modules;
 mod openings;
 mod prose_width;

@@ -10,7 +10,7 @@ pub(super) struct Dependency {
 }
 
 /// The package's own name.
-pub(super) fn package_name(text: &str) -> Option<&str> {
+pub(crate) fn package_name(text: &str) -> Option<&str> {
     let lines = text.lines().skip_while(|line| line.trim() != "[package]");
     lines.filter_map(|line| value_of(line, "name")).next()
 }
