@@ -3,8 +3,9 @@
 use crate::launches::device_work::works_of;
 use crate::launches::launchers::LAUNCH_ARGS;
 use crate::launches::launching_slices::launching_slices;
+use crate::structure::arg_filter::arg_column;
 use crate::structure::nesting::Nesting;
-use ferrum_trace_model::{ArgValue, StringId, Trace, TrackId};
+use ferrum_trace_model::{ArgColumn, ArgValue, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
@@ -68,12 +69,26 @@ pub(crate) fn layer_of_each(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
     }
 }
 
+/// Returns the result of [`layer_of_each`] if any slice has a layer. If none has, it saves the time and the memory of
+/// the list.
+pub(crate) fn layers_if_any(trace: &Trace, nesting: &Nesting) -> Option<Vec<u32>> {
+    let any_stated = layer_column(trace).is_some() || layers_of_names(trace).is_some();
+    any_stated.then(|| layer_of_each(trace, nesting))
+}
+
 fn by_arg_or_name(trace: &Trace, nesting: &Nesting) -> (LayerSource, Vec<u32>) {
-    let layer_of = by_arg(trace, nesting);
-    if has_several(&layer_of) {
-        return (LayerSource::Arg, layer_of);
+    if layer_column(trace).is_some() {
+        let layer_of = by_arg(trace, nesting);
+        if has_several(&layer_of) {
+            return (LayerSource::Arg, layer_of);
+        }
     }
     (LayerSource::Name, by_name(trace, nesting))
+}
+
+/// Returns the values of [`LAYER_ARG`], if there are any.
+fn layer_column(trace: &Trace) -> Option<&ArgColumn> {
+    arg_column(trace, LAYER_ARG).filter(|column| !column.order.is_empty())
 }
 
 /// Returns true if the ids of the tracks with slices are layers.
@@ -95,8 +110,7 @@ fn are_consecutive(layer_of: &[u32]) -> bool {
 }
 
 fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
-    let column = trace.args.iter().find(|column| column.key == LAYER_ARG);
-    let Some(column) = column.filter(|column| !column.order.is_empty()) else {
+    let Some(column) = layer_column(trace) else {
         return vec![NONE; trace.slices.len()];
     };
     let mut known: HashMap<ArgValue, u32> = HashMap::new();
@@ -107,15 +121,25 @@ fn by_arg(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
 }
 
 fn by_name(trace: &Trace, nesting: &Nesting) -> Vec<u32> {
+    match layers_of_names(trace) {
+        Some(known) => inherit(trace, nesting, |slice| known[trace.slices.name[slice].index()].unwrap_or(NONE)),
+        None => vec![NONE; trace.slices.len()],
+    }
+}
+
+/// Returns the layer or [`NONE`] for each text that is the name of a slice, if any of them has one.
+fn layers_of_names(trace: &Trace) -> Option<Vec<Option<u32>>> {
     let mut known: Vec<Option<u32>> = vec![None; trace.strings.len()];
+    let mut has_any = false;
     for name in &trace.slices.name {
         let layer = &mut known[name.index()];
-        *layer = layer.or_else(|| Some(layer_in(trace.strings.get(*name)).unwrap_or(NONE)));
+        if layer.is_none() {
+            let found = layer_in(trace.strings.get(*name));
+            has_any |= found.is_some();
+            *layer = Some(found.unwrap_or(NONE));
+        }
     }
-    if known.iter().flatten().all(|&layer| layer == NONE) {
-        return vec![NONE; trace.slices.len()];
-    }
-    inherit(trace, nesting, |slice| known[trace.slices.name[slice].index()].unwrap_or(NONE))
+    has_any.then_some(known)
 }
 
 fn by_tid(trace: &Trace) -> Vec<u32> {

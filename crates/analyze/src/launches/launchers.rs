@@ -1,6 +1,6 @@
 //! Finds the call or the operation that launched device work, by the ids that both have.
 
-use super::device_work::DeviceKey;
+use super::device_work::IsWork;
 use crate::kineto::{CORRELATION, EXTERNAL_ID, OPERATIONS};
 use crate::structure::ancestors::NONE;
 use crate::structure::arg_filter::arg_column;
@@ -50,9 +50,9 @@ pub(crate) struct Launchers {
 type ById = ByArg<u32>;
 
 impl Launchers {
-    /// Finds the launchers of a trace. `on_device` has the device of the slices that are device work. Of several slices
-    /// with the same id, the last of the file counts.
-    pub(crate) fn of(trace: &Trace, on_device: &[Option<DeviceKey>]) -> Self {
+    /// Finds the launchers of a trace. `on_device` tells which slices are device work. Of several slices with
+    /// the same id, the last of the file counts.
+    pub(crate) fn of(trace: &Trace, on_device: &[impl IsWork]) -> Self {
         let by_correlation = by_id(trace, CORRELATION, on_device, |_| true);
         let is_correlated = by_correlation.values().next().is_some();
         let is_joined = by_correlation.values().any(|&slice| slice != NONE);
@@ -87,7 +87,7 @@ impl Launchers {
     }
 
     /// Returns true if the call of any device work is not known.
-    fn has_unknown(&self, trace: &Trace, on_device: &[Option<DeviceKey>]) -> bool {
+    fn has_unknown(&self, trace: &Trace, on_device: &[impl IsWork]) -> bool {
         let mut correlation = ArgReader::of(trace, CORRELATION);
         let is_unknown = |order: u32| correlation.get(order).and_then(|id| known(&self.by_correlation, id)).is_none();
         works(trace, on_device).any(is_unknown)
@@ -99,7 +99,7 @@ fn known(by_id: &ById, id: ArgValue) -> Option<u32> {
 }
 
 /// Joins device work with slices of the host by the value of an argument.
-fn by_id(trace: &Trace, key: &str, on_device: &[Option<DeviceKey>], is_launcher: impl Fn(usize) -> bool) -> ById {
+fn by_id(trace: &Trace, key: &str, on_device: &[impl IsWork], is_launcher: impl Fn(usize) -> bool) -> ById {
     let mut found = ByArg::new(arg_column(trace, key));
     let mut ids = ArgReader::of(trace, key);
     let mut has_work = false;
@@ -111,7 +111,7 @@ fn by_id(trace: &Trace, key: &str, on_device: &[Option<DeviceKey>], is_launcher:
         return found;
     }
     let mut ids = ArgReader::of(trace, key);
-    for (slice, _) in on_device.iter().enumerate().filter(|(_, device)| device.is_none()) {
+    for (slice, _) in on_device.iter().enumerate().filter(|(_, work)| !work.is_work()) {
         if let Some(id) = ids.get(trace.slices.order[slice])
             && is_launcher(slice)
             && found.get(id).is_some()
@@ -123,8 +123,8 @@ fn by_id(trace: &Trace, key: &str, on_device: &[Option<DeviceKey>], is_launcher:
 }
 
 /// Returns the positions of device work in the file.
-fn works(trace: &Trace, on_device: &[Option<DeviceKey>]) -> impl Iterator<Item = Order> {
-    on_device.iter().zip(&trace.slices.order).filter(|(device, _)| device.is_some()).map(|(_, &order)| order)
+fn works(trace: &Trace, on_device: &[impl IsWork]) -> impl Iterator<Item = Order> {
+    on_device.iter().zip(&trace.slices.order).filter(|(work, _)| work.is_work()).map(|(_, &order)| order)
 }
 
 /// Reads the arguments that lead from device work to its launcher.

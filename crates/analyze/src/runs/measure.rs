@@ -10,12 +10,11 @@ use super::run::{PhaseFigures, Run, StratumFigures};
 use super::stack_collector::StackCollector;
 use super::stacks::Stacks;
 use super::stratum::Stratum;
-use crate::figures::layer_search::NONE as NO_LAYER;
 use crate::figures::percentile::Distribution;
 use crate::ops::Ops;
 use crate::requests::{Figure, RequestsOptions, requests};
 use crate::stats;
-use crate::steps::{Measured, Step, StepsOptions, TileSource, Tiler, find, inside};
+use crate::steps::{Measured, Step, StepsOptions, Tiler, find, inside};
 use crate::structure::both::both;
 use crate::structure::nesting::Nesting;
 use crate::structure::select::Selected;
@@ -283,13 +282,9 @@ fn whole_trace(trace: &Trace, nesting: &Nesting, selected: &Selected, origins: &
     let mut sum = StratumProfile { n_typical: 1, ..StratumProfile::default() };
     for slice in selected.iter() {
         let time = nesting.self_time[slice];
-        let (place, source) = match origins.is_device[slice] {
-            true => (Place::Device, TileSource::Device(slice as u32)),
-            false => (Place::Host, TileSource::Host(slice as u32)),
-        };
+        let place = if origins.is_device[slice] { Place::Device } else { Place::Host };
         sum.typical_ns = sum.typical_ns.saturating_add(time);
-        parts.add_tile(source, time);
-        parts.count(slice as u32, place, origins.position[slice]);
+        parts.add_slice(slice as u32, place, origins.position[slice], time);
     }
     let mut profile = Profile::new(Unit::Trace);
     parts.end_stratum(Stratum::default(), sum);
@@ -343,7 +338,7 @@ fn facts(trace: &Trace, origins: &Origins, measured: &Measured, devices: Vec<Str
 
 /// Returns the number of layers that slices name, or else the number of attention operations of the median step.
 fn layers(trace: &Trace, origins: &Origins, measured: &Measured) -> Option<LayerCount> {
-    let named: BTreeSet<u32> = origins.layer.iter().copied().filter(|&layer| layer != NO_LAYER).collect();
+    let named = origins.different_layers();
     if named.len() > 1 {
         return Some(LayerCount { count: named.len() as u32, is_estimate: false });
     }

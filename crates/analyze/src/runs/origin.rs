@@ -1,12 +1,13 @@
 //! Origin of slices: the slice around a host slice, the operation that launched device work, and the layer of both.
 
-use crate::figures::layer_search::layer_of_each;
+use crate::figures::layer_search::{NONE, layers_if_any};
 use crate::kineto::OPERATIONS;
-use crate::launches::device_work::works_of;
+use crate::launches::device_work::is_work;
 use crate::launches::launchers::{Launchers, WorkIds};
 use crate::structure::both::both;
 use crate::structure::nesting::Nesting;
 use ferrum_trace_model::{StringId, Trace};
+use std::collections::BTreeSet;
 
 /// Origin of each slice of a trace.
 pub(super) struct Origins {
@@ -14,8 +15,8 @@ pub(super) struct Origins {
     pub(super) parent: Vec<StringId>,
     /// Position of each host slice among the children of its parent, from 0.
     pub(super) position: Vec<u32>,
-    /// Layer of each slice; `NONE` if unknown.
-    pub(super) layer: Vec<u32>,
+    /// Layer of each slice, `NONE` if unknown; `None` if no slice has one.
+    layers: Option<Vec<u32>>,
     /// True for each slice that is device work.
     pub(super) is_device: Vec<bool>,
 }
@@ -35,14 +36,23 @@ impl Origins {
     ///
     /// [`LAUNCH_ARGS`]: crate::launches::launchers::LAUNCH_ARGS
     pub(super) fn of(trace: &Trace, nesting: &Nesting) -> Self {
-        let on_device = works_of(trace);
-        let find_launches = || (layer_of_each(trace, nesting), Launchers::of(trace, &on_device));
-        let (surroundings, (layer, launchers)) = both(|| Surroundings::of(trace, nesting), find_launches);
+        let is_device = is_work(trace);
+        let find_launches = || (layers_if_any(trace, nesting), Launchers::of(trace, &is_device));
+        let (surroundings, (layers, launchers)) = both(|| Surroundings::of(trace, nesting), find_launches);
         let Surroundings { parent, position, operation } = surroundings;
-        let is_device = on_device.iter().map(Option::is_some).collect();
-        let mut origins = Self { parent, position, layer, is_device };
+        let mut origins = Self { parent, position, layers, is_device };
         origins.apply_launches(trace, &launchers, &operation);
         origins
+    }
+
+    /// Returns the layer of a slice; `NONE` if unknown.
+    pub(super) fn layer(&self, slice: usize) -> u32 {
+        self.layers.as_ref().map_or(NONE, |layers| layers[slice])
+    }
+
+    /// Returns the different layers.
+    pub(super) fn different_layers(&self) -> BTreeSet<u32> {
+        self.layers.iter().flatten().copied().filter(|&layer| layer != NONE).collect()
     }
 
     /// Replaces the parents of device work by the operations that launched it.

@@ -29,8 +29,8 @@ impl Hash for LocalKey {
     }
 }
 
-/// Marks a slice whose part is not known yet.
-const UNKNOWN: u32 = u32::MAX;
+/// Marks a name that no part has yet.
+const NONE: u32 = u32::MAX;
 
 /// Collects the parts of a trace, one stratum after the other.
 pub(super) struct PartCollector<'a> {
@@ -39,7 +39,10 @@ pub(super) struct PartCollector<'a> {
     /// The different parts, and their numbers.
     keys: Vec<LocalKey>,
     numbers: HashMap<LocalKey, u32>,
-    /// Number of the part that each slice was last added to; [`UNKNOWN`] before.
+    /// Number of the last part with each name, or [`NONE`]: the slices of a name mostly have the same part, and it is
+    /// found without hashing.
+    last_of_name: Vec<u32>,
+    /// Number of the part that each slice was last added to, plus one; zero before. Memory that stays zero is free.
     part_of: Vec<u32>,
     /// Sums of the current stratum by part; `None` for parts that it does not have.
     sums: Vec<Option<PartSum>>,
@@ -61,7 +64,8 @@ impl<'a> PartCollector<'a> {
             origins,
             keys: Vec::new(),
             numbers: HashMap::new(),
-            part_of: vec![UNKNOWN; trace.slices.len()],
+            last_of_name: vec![NONE; trace.strings.len()],
+            part_of: vec![0; trace.slices.len()],
             sums: Vec::new(),
             added: Vec::new(),
             finished: Vec::new(),
@@ -83,11 +87,15 @@ impl<'a> PartCollector<'a> {
     /// Counts a slice of the current stratum.
     pub(super) fn count(&mut self, slice: u32, place: Place, position: u32) {
         let part = self.part_of_slice(place, slice);
+        count(self.sum(part), position);
+    }
+
+    /// Counts a slice of the current stratum and adds its time. No other time is added for the slice.
+    pub(super) fn add_slice(&mut self, slice: u32, place: Place, position: u32, time_ns: i64) {
+        let part = self.number(self.key(place, slice));
         let sum = self.sum(part);
-        if sum.count == 0 {
-            sum.position = position;
-        }
-        sum.count += 1;
+        sum.time_ns = sum.time_ns.saturating_add(time_ns);
+        count(sum, position);
     }
 
     /// Ends the current stratum.
@@ -131,21 +139,27 @@ impl<'a> PartCollector<'a> {
 
     /// Returns the number of the part of a slice.
     fn part_of_slice(&mut self, place: Place, slice: u32) -> u32 {
-        let known = self.part_of[slice as usize];
-        if self.keys.get(known as usize).is_some_and(|key| key.place == place) {
+        if let Some(known) = self.part_of[slice as usize].checked_sub(1)
+            && self.keys[known as usize].place == place
+        {
             return known;
         }
         let part = self.number(self.key(place, slice));
-        self.part_of[slice as usize] = part;
+        self.part_of[slice as usize] = part + 1;
         part
     }
 
     fn number(&mut self, key: LocalKey) -> u32 {
-        *self.numbers.entry(key).or_insert_with(|| {
+        let last = &mut self.last_of_name[key.name.index()];
+        if self.keys.get(*last as usize) == Some(&key) {
+            return *last;
+        }
+        *last = *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.sums.push(None);
             self.keys.len() as u32 - 1
-        })
+        });
+        *last
     }
 
     fn key(&self, place: Place, slice: u32) -> LocalKey {
@@ -155,9 +169,16 @@ impl<'a> PartCollector<'a> {
             category: self.trace.slices.category[slice],
             name: self.trace.slices.name[slice],
             parent: self.origins.parent[slice],
-            layer: self.origins.layer[slice],
+            layer: self.origins.layer(slice),
         }
     }
+}
+
+fn count(sum: &mut PartSum, position: u32) {
+    if sum.count == 0 {
+        sum.position = position;
+    }
+    sum.count += 1;
 }
 
 fn nameless(place: Place) -> LocalKey {

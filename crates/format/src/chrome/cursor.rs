@@ -1,5 +1,6 @@
 //! A minimal JSON scanner: finds values and checks that they are complete.
 
+use super::plain;
 use super::text::Text;
 
 /// The reason why a value could not be read.
@@ -119,28 +120,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the next quote or backslash, eight bytes at a time.
+    /// Moves to the next quote or backslash.
     #[inline(always)]
     fn seek_quote_or_backslash(&mut self) -> Result<u8, Stop> {
-        const ONES: u64 = u64::from_ne_bytes([1; 8]);
-        const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-        const QUOTES: u64 = u64::from_ne_bytes([b'"'; 8]);
-        const BACKSLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
-        while let Some(eight) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*eight);
-            let (quote, backslash) = (word ^ QUOTES, word ^ BACKSLASHES);
-            // The high bit of each zero byte is set. Bytes above the first zero byte may have it set by mistake.
-            let zeros = ((quote.wrapping_sub(ONES) & !quote) | (backslash.wrapping_sub(ONES) & !backslash)) & HIGHS;
-            if zeros != 0 {
-                self.at += (zeros.trailing_zeros() / 8) as usize;
-                return Ok(self.bytes[self.at]);
+        match plain::quote_or_backslash(self.bytes, self.at) {
+            Some(at) => {
+                self.at = at;
+                Ok(self.bytes[at])
             }
-            self.at += 8;
-        }
-        loop {
-            match self.peek().ok_or(Stop::End)? {
-                byte @ (b'"' | b'\\') => return Ok(byte),
-                _ => self.at += 1,
+            None => {
+                self.at = self.bytes.len();
+                Err(Stop::End)
             }
         }
     }
@@ -232,7 +222,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a value of any depth and checks that it is JSON.
+    #[inline]
     pub fn skip_value(&mut self) -> Result<(), Stop> {
+        match plain::end_of_value(self.bytes, self.at) {
+            Some(end) => {
+                self.at = end;
+                Ok(())
+            }
+            None => self.skip_value_carefully(),
+        }
+    }
+
+    /// Skips any value, as [`skip_value`](Self::skip_value) does.
+    pub(super) fn skip_value_carefully(&mut self) -> Result<(), Stop> {
         self.nest.clear();
         loop {
             if self.open_or_skip_scalar()? == Opened::Container {
@@ -242,6 +244,17 @@ impl<'a> Cursor<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads the object that comes next and calls `look` with the key and the JSON of each member. Returns `None`, and
+    /// stays where it is, if [`value_with_members`](Self::value_with_members) has to read it; `look` may have been
+    /// called then.
+    #[inline(always)]
+    pub(crate) fn plain_members(&mut self, look: impl FnMut(&'a [u8], &'a [u8])) -> Option<&'a [u8]> {
+        self.skip_space();
+        let start = self.at;
+        self.at = plain::for_each_member(self.bytes, start, look)?;
+        Some(&self.bytes[start..self.at])
     }
 
     /// Reads any value as [`value`](Self::value) does. If it is an object, calls `look` with the key and the JSON of
@@ -336,7 +349,14 @@ impl<'a> Cursor<'a> {
     /// Reads a key and its colon.
     #[inline(always)]
     pub fn key(&mut self) -> Result<Text<'a>, Stop> {
-        let key = self.text()?;
+        let start = self.at;
+        let key = match plain::end_of_plain_text(self.bytes, start) {
+            Some(end) => {
+                self.at = end;
+                Text::plain(&self.bytes[start + 1..end - 1])
+            }
+            None => self.text()?,
+        };
         if self.peek() == Some(b':') {
             self.at += 1;
         } else {

@@ -4,10 +4,10 @@
 
 #[cfg_attr(not(feature = "read"), expect(dead_code, unreachable_pub, reason = "some of it is for readers only"))]
 mod cursor;
+mod plain;
 #[cfg(feature = "read")]
 pub mod read;
 mod snippet;
-#[cfg_attr(not(any(feature = "read", test)), expect(dead_code, reason = "some of it is for readers only"))]
 #[cfg_attr(not(feature = "read"), expect(unreachable_pub, reason = "public for readers only"))]
 mod text;
 mod write;

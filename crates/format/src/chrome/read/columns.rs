@@ -179,8 +179,8 @@ impl EventSink for Columns<'_> {
     }
 
     #[inline]
-    fn is_wanted_arg(&self, key: &[u8]) -> bool {
-        self.wanted.contains(key)
+    fn wanted_arg(&self, key: &[u8]) -> Option<u32> {
+        self.wanted.find(key)
     }
 
     fn field(&mut self, key: Text<'_>, value: &[u8]) {
@@ -315,31 +315,31 @@ impl Columns<'_> {
 
     fn keep_args(&mut self, event: &Event<'_>, order: Order) {
         match event.wanted_args {
-            Some(args) => args.iter().for_each(|&(key, value)| self.keep_arg(key, value, order)),
+            Some(args) => args.iter().for_each(|arg| self.keep_arg(arg.number, arg.value, order)),
             None => for_each_member(event.args.unwrap_or_default(), |key, value| {
-                if self.wanted.contains(key.raw) {
-                    self.keep_arg(key, value, order);
+                if let Some(column) = self.wanted.find(key.raw) {
+                    self.keep_arg(column, value, order);
                 }
             }),
         }
     }
 
-    fn keep_arg(&mut self, key: Text<'_>, value: Scalar<'_>, order: Order) {
+    #[inline]
+    fn keep_arg(&mut self, column: u32, value: Scalar<'_>, order: Order) {
         // Decoding an integer would take longer than parsing it.
         let integer = value.plain().and_then(ArgValue::integer);
         let value = integer.unwrap_or_else(|| ArgValue::intern(&value.decode(), &mut self.trace.strings));
         if let ArgValue::Text(text) = value {
             self.as_value(text);
         }
-        for column in self.trace.args.iter_mut().filter(|column| column.key.as_bytes() == key.raw) {
-            // If a key occurs twice, the last value counts, as in other readers.
-            if column.order.last() == Some(&order) {
-                column.order.pop();
-                column.value.pop();
-            }
-            column.order.push(order);
-            column.value.push(value);
+        let column = &mut self.trace.args[column as usize];
+        // If a key occurs twice, the last value counts, as in other readers.
+        if column.order.last() == Some(&order) {
+            column.order.pop();
+            column.value.pop();
         }
+        column.order.push(order);
+        column.value.push(value);
     }
 
     /// Returns the time of an event and extends the time range of the trace by it.

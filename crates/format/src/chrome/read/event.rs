@@ -51,8 +51,14 @@ pub struct Event<'a> {
     pub has_invalid_number: bool,
 }
 
-/// The key and the value of an argument.
-pub type Arg<'a> = (Text<'a>, Scalar<'a>);
+/// An argument that the receiver of an event has asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg<'a> {
+    /// The number that [`wanted_arg`](super::EventSink::wanted_arg) returned for its key.
+    pub number: u32,
+    /// Its value.
+    pub value: Scalar<'a>,
+}
 
 /// A value other than a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,23 +127,29 @@ impl<'a> Event<'a> {
         Self::read_with(cursor, base, Cursor::value)
     }
 
-    /// Reads an event as [`read`](Self::read) does, and puts the arguments with wanted keys into `args`.
+    /// Reads an event as [`read`](Self::read) does, and puts the arguments with a number
+    /// into `args`.
     #[inline]
     pub(crate) fn read_with_args(
         cursor: &mut Cursor<'a>,
         base: u64,
-        is_wanted: impl Fn(&[u8]) -> bool,
+        number_of: impl Fn(&[u8]) -> Option<u32>,
         args: &mut Vec<Arg<'a>>,
     ) -> Result<Self, Stop> {
         args.clear();
+        let keep = |args: &mut Vec<Arg<'a>>, key: &[u8], value| {
+            if let Some(number) = number_of(key) {
+                args.push(Arg { number, value: Scalar::of_json(value) });
+            }
+        };
         Self::read_with(cursor, base, |cursor| {
             // If an event has two, the last ones count.
             args.clear();
-            cursor.value_with_members(|key, value| {
-                if is_wanted(key.raw) {
-                    args.push((key, Scalar::of_json(value)));
-                }
-            })
+            if let Some(json) = cursor.plain_members(|key, value| keep(args, key, value)) {
+                return Ok(json);
+            }
+            args.clear();
+            cursor.value_with_members(|key, value| keep(args, key.raw, value))
         })
     }
 

@@ -162,8 +162,8 @@ impl<S: EventSink> EventSink for WithFacts<S> {
     }
 
     #[inline]
-    fn is_wanted_arg(&self, key: &[u8]) -> bool {
-        self.sink.is_wanted_arg(key)
+    fn wanted_arg(&self, key: &[u8]) -> Option<u32> {
+        self.sink.wanted_arg(key)
     }
 }
 

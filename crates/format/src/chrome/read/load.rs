@@ -81,5 +81,32 @@ fn load_all(input: impl Read + Send, options: &LoadOptions, args_of: ArgsOf, lim
     merge.count_replaced_names();
     let Merge { mut trace, begin_ends, losses, fields, .. } = merge;
     pair(&mut trace, &begin_ends);
+    fill_equal_columns(&mut trace);
     Ok(Loaded { trace, losses, recordings, shape, fields })
+}
+
+/// Copies the values of a key that was requested several times to all its columns. The reader fills the first.
+fn fill_equal_columns(trace: &mut Trace) {
+    for place in 1..trace.args.len() {
+        let (earlier, later) = trace.args.split_at_mut(place);
+        if let Some(same) = earlier.iter().find(|column| column.key == later[0].key) {
+            later[0].clone_from(same);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrum_trace_model::ArgValue;
+
+    #[test]
+    fn a_key_that_is_requested_twice_has_two_equal_columns() {
+        let json = br#"[{"ph":"X","name":"a","ts":0,"dur":1,"pid":1,"tid":1,"args":{"k":7,"l":8}}]"#;
+        let args = ["k", "l", "k"].map(str::to_owned).to_vec();
+        let trace = load(&json[..], &LoadOptions { args, ..LoadOptions::default() }).unwrap().trace;
+        let found: Vec<_> = trace.args.iter().map(|column| (&*column.key, column.of(0))).collect();
+        let value = |number| Some(ArgValue::Integer(number));
+        assert_eq!(found, [("k", value(7)), ("l", value(8)), ("k", value(7))]);
+    }
 }

@@ -23,9 +23,10 @@ pub trait EventSink {
     fn wants_args(&self) -> bool {
         false
     }
-    /// Returns true if [`Event::wanted_args`] is to have the arguments with this key.
-    fn is_wanted_arg(&self, _key: &[u8]) -> bool {
-        false
+    /// Returns the number that [`Event::wanted_args`] is to state for arguments with this key; `None` if it is not to
+    /// have them.
+    fn wanted_arg(&self, _key: &[u8]) -> Option<u32> {
+        None
     }
 }
 
@@ -49,8 +50,8 @@ impl<S: EventSink + ?Sized> EventSink for &mut S {
     }
 
     #[inline]
-    fn is_wanted_arg(&self, key: &[u8]) -> bool {
-        (**self).is_wanted_arg(key)
+    fn wanted_arg(&self, key: &[u8]) -> Option<u32> {
+        (**self).wanted_arg(key)
     }
 }
 
@@ -357,7 +358,7 @@ impl Scanner {
         let begin = cursor.at();
         let wants_args = sink.wants_args();
         let event = match wants_args {
-            true => Event::read_with_args(cursor, position.base, |key| sink.is_wanted_arg(key), args),
+            true => Event::read_with_args(cursor, position.base, |key| sink.wanted_arg(key), args),
             false => Event::read(cursor, position.base),
         };
         match event {
