@@ -122,7 +122,8 @@ fn layers(base: &RunFacts, new: &RunFacts) -> Option<Concern> {
 }
 
 fn sources(base: &RunFacts, new: &RunFacts) -> Option<Concern> {
-    if base.step_sources == new.step_sources {
+    let is_lacking = base.step_sources.is_empty() || new.step_sources.is_empty();
+    if is_lacking || base.step_sources == new.step_sources {
         return None;
     }
     let (one, two) = (base.step_sources.join(", "), new.step_sources.join(", "));

@@ -54,6 +54,30 @@ fn a_slower_operation_is_found_in_folders_of_runs() {
 }
 
 #[test]
+fn a_small_p_value_is_not_printed_as_zero() {
+    let scene = sides(60);
+    for number in 5..12 {
+        scene.write(&format!("base/{number}.json"), run(300 + number));
+        scene.write(&format!("new/{number}.json"), run(360 + number));
+    }
+    let text = scene.run("diff base --with new").expect_code(1).stdout;
+    assert!(text.contains("<0.0001") && !text.contains(" 0.0000"), "{text}");
+}
+
+#[test]
+fn a_trace_without_steps_has_no_marks_of_steps_to_differ() {
+    let scene = sides(0);
+    scene.write("spans.json", r#"[{"ph":"X","name":"load","pid":1,"tid":1,"ts":0,"dur":5}]"#);
+    let compare = |line: &str| object(&scene.run(line).expect_code(2))["concerns"].to_string();
+    for line in ["diff spans.json new/0.json --json", "diff new/0.json spans.json --json"] {
+        let concerns = compare(line);
+        assert!(concerns.contains("\"steps\"") && !concerns.contains("step-marks"), "{concerns}");
+    }
+    let text = scene.run("diff spans.json spans.json").expect_code(0).stdout;
+    assert!(text.contains("% of busy") && !text.contains("% of step"), "{text}");
+}
+
+#[test]
 fn equal_sides_are_the_same() {
     let scene = sides(0);
     let found = object(&scene.run("diff base --with new --json").expect_code(0));

@@ -243,6 +243,17 @@ fn junit_is_well_formed_and_escaped() {
     assert_eq!(elements(&xml), ["testsuites", "testsuite", "testcase", "failure"]);
 }
 
+#[test]
+fn junit_has_the_error_that_ended_the_gate() {
+    let scene = scene();
+    scene.write("out.xml", "of an earlier gate");
+    let run = scene.run("gate --base main --new false&&true --junit out.xml").expect_code(2);
+    let xml = String::from_utf8(scene.read("out.xml")).unwrap();
+    assert_contains(&xml, &["tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\""]);
+    assert_eq!(elements(&xml), ["testsuites", "testsuite", "testcase", "error"]);
+    assert!(run.stderr.contains("error: "), "{}", run.stderr);
+}
+
 /// Returns the names of all elements. Panics unless every element is closed and special characters are escaped.
 #[track_caller]
 fn elements(xml: &str) -> Vec<String> {
@@ -434,8 +445,12 @@ fn a_baseline_is_saved_shown_used_and_removed() {
     assert_eq!(shown["metrics"][0]["name"], "step");
 
     let slower = process::run(&mut gate(&scene, "baseline:main", &program(200), "--runs 5")).expect_code(1);
-    let words =
-        ["base is the baseline `main`: its runs are of another time", "runs were not interleaved in time", "up_proj"];
+    let words = [
+        "steps: baseline `main`\n",
+        "base is the baseline `main`: its runs are of another time",
+        "runs were not interleaved in time",
+        "up_proj",
+    ];
     assert_contains(&slower.stdout, &words);
     process::run(&mut gate(&scene, ".ferrum-trace/baselines/main.json", &program(100), "--runs 5")).expect_code(0);
 

@@ -130,7 +130,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub(crate) top: usize,
 
-    /// Compare even if a ratio would have no meaning
+    /// Compare even if a ratio would have no meaning, and replace an existing FILE of -o
     #[arg(long)]
     pub(crate) force: bool,
 

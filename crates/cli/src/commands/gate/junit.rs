@@ -6,6 +6,7 @@ use super::report::GateReport;
 use super::text::{failure, verdict, violating, violation};
 use crate::render::table::clean;
 use crate::render::xml;
+use crate::user_error::UserError;
 
 /// Name of the test suite, and of the class of its test cases.
 const SUITE: &str = "ferrum-trace gate";
@@ -15,6 +16,7 @@ enum Outcome {
     Passed,
     Skipped(String),
     Failed(String, String),
+    Error(String),
 }
 
 /// A test case.
@@ -29,14 +31,24 @@ pub(super) fn junit(report: &GateReport) -> String {
     let metrics = report.decision.iter().flat_map(|decision| &decision.metrics);
     let mut cases: Vec<Case> = metrics.map(|metric| of_metric(metric, report.is_strict)).collect();
     cases.extend(report.limits.iter().map(of_limit));
+    document(&cases)
+}
+
+/// Returns JUnit XML for a gate that could not decide because of an error.
+pub(super) fn junit_of_error(error: &UserError) -> String {
+    document(&[Case { class: "gate", name: "decision".to_owned(), outcome: Outcome::Error(error.to_string()) }])
+}
+
+fn document(cases: &[Case]) -> String {
     let count = |is_counted: fn(&Outcome) -> bool| cases.iter().filter(|case| is_counted(&case.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failed(..)));
+    let errors = count(|outcome| matches!(outcome, Outcome::Error(_)));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
     let tests = cases.len();
     let body: String = cases.iter().map(Case::xml).collect();
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{SUITE}\" tests=\"{tests}\" \
-         failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n{body}  </testsuite>\n</testsuites>\n"
+         failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">\n{body}  </testsuite>\n</testsuites>\n"
     )
 }
 
@@ -65,6 +77,7 @@ impl Case {
         let inner = match &self.outcome {
             Outcome::Passed => String::new(),
             Outcome::Skipped(message) => format!("      <skipped message=\"{}\"/>\n", xml_text(message)),
+            Outcome::Error(message) => format!("      <error message=\"{}\"/>\n", xml_text(message)),
             Outcome::Failed(message, text) => {
                 format!("      <failure message=\"{}\">{}</failure>\n", xml_text(message), xml_text(text))
             }

@@ -2,7 +2,7 @@
 
 use super::args::GateArgs;
 use super::json::GateObject;
-use super::junit::junit;
+use super::junit::{junit, junit_of_error};
 use super::report::GateReport;
 use super::text::parts;
 use crate::exit_status::ExitStatus;
@@ -36,6 +36,12 @@ pub(super) fn write(args: &GateArgs, report: &GateReport, printer: &mut Printer)
     } else {
         printer.text(&to_text(&parts))
     })
+}
+
+/// Writes the error that ended the gate to the file of `--junit`, so that a file of an earlier gate is not taken for
+/// the result.
+pub(super) fn write_error(args: &GateArgs, error: &UserError) -> Result<(), UserError> {
+    args.junit.as_ref().map_or(Ok(()), |path| replace(path, &junit_of_error(error)))
 }
 
 /// Destination of the Markdown.

@@ -15,7 +15,12 @@ use ferrum_trace_analyze::runs::MeasureOptions;
 
 pub(crate) fn run(args: &GateArgs) -> ExitStatus {
     let mut printer = Printer::new(args.messages(), args.json);
-    match report(args).and_then(|report| outputs::write(args, &report, &mut printer).map(|status| (report, status))) {
+    let report = report(args).inspect_err(|error| {
+        if let Err(error) = outputs::write_error(args, error) {
+            printer.messages.error(&error);
+        }
+    });
+    match report.and_then(|report| outputs::write(args, &report, &mut printer).map(|status| (report, status))) {
         Ok((report, status)) => status.max(report.status()),
         Err(error) => printer.error("gate", &error),
     }

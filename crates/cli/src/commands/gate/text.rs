@@ -195,7 +195,8 @@ fn lines(report: &GateReport) -> Vec<String> {
 fn side(input: &SideInput) -> String {
     let runs = count(input.n_runs() as u64, "run");
     let steps = count(input.n_steps(), "step");
-    format!("{:<4} {runs}, {steps}: {} `{}`", input.label, input.kind, input.name)
+    let name = input.name.strip_prefix("baseline:").unwrap_or(&input.name);
+    format!("{:<4} {runs}, {steps}: {} `{name}`", input.label, input.kind)
 }
 
 fn design(decision: &Decision) -> &'static str {

@@ -33,9 +33,13 @@ pub(crate) fn summary(attribution: &Attribution) -> Vec<String> {
 
 /// Returns a row for each of the largest causes, and one for the rest.
 pub(crate) fn causes_table(attribution: &Attribution, top: usize) -> Table {
+    let share = match attribution.unit {
+        Unit::Step => "% of step",
+        Unit::Trace => "% of busy",
+    };
     let mut table = Table::new(vec![
         Column::number("change"),
-        Column::number("% of step").importance(6),
+        Column::number(share).importance(6),
         Column::text("place").importance(5),
         Column::text("category").importance(4),
         Column::text("name"),

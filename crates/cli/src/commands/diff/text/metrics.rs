@@ -24,6 +24,11 @@ pub(super) fn shown_details(report: &DiffReport) -> Vec<&MetricComparison> {
     report.comparison.details.iter().take(n_max).collect()
 }
 
+/// Returns a p value with four digits. It is never zero.
+fn probability(p_value: f64) -> String {
+    if p_value < 0.0001 { "<0.0001".to_owned() } else { format!("{p_value:.4}") }
+}
+
 fn table<'a>(metrics: impl Iterator<Item = &'a MetricComparison>, level: f64, is_adjusted: bool) -> Table {
     let mut table = Table::new(vec![
         Column::text("metric"),
@@ -42,7 +47,7 @@ fn table<'a>(metrics: impl Iterator<Item = &'a MetricComparison>, level: f64, is
             figure(metric.new, metric.unit),
             change_in_percent(metric.ratio),
             interval_or_range(metric),
-            p_value.map_or_else(|| "-".to_owned(), |p_value| format!("{p_value:.4}")),
+            p_value.map_or_else(|| "-".to_owned(), probability),
             verdict(&metric.verdict),
         ]);
     }
