@@ -86,10 +86,10 @@ pub(crate) fn wait(child: Child) -> io::Result<ChildCost> {
     })
 }
 
-/// Set by the first Ctrl-C.
+/// Set by the first signal to stop.
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Notes the first Ctrl-C for [`is_interrupted`]. A second one ends the process.
+/// Notes the first SIGINT (Ctrl-C) and the first SIGTERM for [`is_interrupted`]. A second one ends the process.
 pub(crate) fn catch_interrupts() {
     extern "C" fn note(_signal: libc::c_int) {
         IS_INTERRUPTED.store(true, Ordering::Relaxed);
@@ -99,12 +99,14 @@ pub(crate) fn catch_interrupts() {
     let action = unsafe { action.assume_init_mut() };
     action.sa_sigaction = note as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
-    // SAFETY: the action is complete and outlives the call; the handler only stores to an atomic.
-    let status = unsafe { libc::sigaction(libc::SIGINT, action, std::ptr::null_mut()) };
-    assert_eq!(status, 0, "cannot handle SIGINT");
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the action is complete and outlives the call; the handler only stores to an atomic.
+        let status = unsafe { libc::sigaction(signal, action, std::ptr::null_mut()) };
+        assert_eq!(status, 0, "cannot handle signal {signal}");
+    }
 }
 
-/// Returns true after Ctrl-C.
+/// Returns true after a signal that [`catch_interrupts`] notes.
 pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -162,4 +164,17 @@ fn status_bytes(key: &str) -> u64 {
         .find_map(|line| line.strip_prefix(key))
         .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
         .map_or(0, |kibibytes| kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sigterm_is_noted() {
+        catch_interrupts();
+        // SAFETY: `raise` has no preconditions; the handler only stores to an atomic.
+        assert_eq!(unsafe { libc::raise(libc::SIGTERM) }, 0);
+        assert!(is_interrupted());
+    }
 }

@@ -35,7 +35,7 @@ struct SeriesResult {
     tallies: Vec<(Option<Plant>, Tally)>,
 }
 
-/// Makes all comparisons. An error or Ctrl-C ends them; the results so far are kept.
+/// Makes all comparisons. An error, SIGINT (Ctrl-C) or SIGTERM ends them; the results so far are kept.
 pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     let programs = Programs::build()?;
     let scratch = tempfile::tempdir()?;
