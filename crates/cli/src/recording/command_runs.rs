@@ -160,7 +160,7 @@ impl CommandRuns {
         }
         let merged = folder.path().join(MERGED);
         merge_files(&files, &merged, MergedForm::Chrome, &self.measuring.messages)?;
-        for (_, file) in files {
+        for (_, file) in files.iter().filter(|(_, file)| file.n_damaged == 0) {
             // A file that stays is in a temporary folder, or is read again with a kept one.
             let _ = fs::remove_file(&file.path);
         }
