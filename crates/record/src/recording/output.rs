@@ -286,7 +286,8 @@ pub(crate) fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micr
         .and_then(|_| out.flush().map_err(cannot_write))
         .and_then(|()| {
             OutputPermissions::at(path).give_to(&file);
-            std::fs::rename(&next, path).map_err(cannot_write)
+            // What is in the dump is about to be overwritten in the ring.
+            file.sync_data().and_then(|()| std::fs::rename(&next, path)).map_err(cannot_write)
         });
     if written.is_err() {
         let _ = std::fs::remove_file(&next);
