@@ -115,8 +115,8 @@
 //! line that the program's own settings are not used.
 //!
 //! A program that runs with more rights than its caller (set-user-id, set-group-id, or with capabilities of its own)
-//! ignores all of these variables, with one line if `FERRUM_TRACE_OUT` is set: its caller must not choose the files that
-//! it writes. Recordings that the program itself starts are not affected.
+//! ignores all of these variables, with one line if `FERRUM_TRACE_OUT` is set: its caller must not choose the files
+//! that it writes. Recordings that the program itself starts are not affected.
 //!
 //! # What it costs
 //!

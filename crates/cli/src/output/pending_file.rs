@@ -56,8 +56,8 @@ impl PendingFile {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Syncs the file, and gives it its name and the permissions of the file that it replaces, or those of any new file.
-    /// Its input may be removed after this.
+    /// Syncs the file, and gives it its name and the permissions of the file that it replaces, or those of any new
+    /// file. Its input may be removed after this.
     pub(crate) fn commit(self, existing: Existing) -> io::Result<()> {
         let Self { file, path } = self;
         permissions::give_final(file.as_file(), &path)?;

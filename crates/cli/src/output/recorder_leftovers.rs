@@ -72,8 +72,8 @@ fn is_dump(name: &str, trace: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Returns true if this is a file that begins like a trace, or is empty. Another program may have written a file of that
-/// name.
+/// Returns true if this is a file that begins like a trace, or is empty. Another program may have written a file of
+/// that name.
 fn begins_like_a_trace(path: &Path) -> bool {
     let mut first_byte = Vec::new();
     let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());

@@ -10,8 +10,8 @@ use ferrum_trace_format::spool::layout::open_spans::{ARGS, ARGS_MAX, HEAD, LIMIT
 use std::sync::atomic::Ordering;
 
 /// Returns the number of levels that may be used: that of the stack, or zero for a stack that was taken away from its
-/// thread. `n_levels` is the stack's number of levels; the word in the stack, which another process may change, can only
-/// make it smaller.
+/// thread. `n_levels` is the stack's number of levels; the word in the stack, which another process may change, can
+/// only make it smaller.
 #[inline(always)]
 pub(crate) fn limit(stack: &impl ChunkMemory, n_levels: u64) -> u64 {
     stack.load(LIMIT, Ordering::Relaxed) & n_levels

@@ -89,8 +89,8 @@ pub(crate) struct Owner {
 #[derive(Debug, Default)]
 pub(crate) struct OpenStacks {
     entries: Vec<Entry>,
-    /// The chunk that has room for more small stacks, and its first free word. The word is not read back from the chunk,
-    /// which another process may change.
+    /// The chunk that has room for more small stacks, and its first free word. The word is not read back from the
+    /// chunk, which another process may change.
     chunk: Option<(MappedChunk, usize)>,
 }
 

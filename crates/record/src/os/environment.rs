@@ -1,7 +1,8 @@
 //! Environment variables.
 //!
-//! A program that is set-user-id, set-group-id or has capabilities of its own runs with rights that its caller lacks, in
-//! an environment that its caller has chosen. There, variables of the recorder have no effect: they name files to write.
+//! A program that is set-user-id, set-group-id or has capabilities of its own runs with rights that its caller lacks,
+//! in an environment that its caller has chosen. There, variables of the recorder have no effect: they name files to
+//! write.
 
 use crate::os::process::has_more_rights_than_its_caller;
 use std::ffi::OsString;

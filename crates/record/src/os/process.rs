@@ -53,7 +53,8 @@ pub(crate) fn user() -> u32 {
 }
 
 /// Returns the permissions that new files do not get, or `None` if the system does not tell. On Linux, this reads the
-/// value; `umask(2)` can only exchange it, and a file that another thread creates meanwhile would get other permissions.
+/// value; `umask(2)` can only exchange it, and a file that another thread creates meanwhile would get other
+/// permissions.
 #[cfg(unix)]
 pub(crate) fn umask() -> Option<u32> {
     #[cfg(target_os = "linux")]
@@ -74,8 +75,8 @@ pub(crate) fn umask() -> Option<u32> {
     }
 }
 
-/// Returns true if the process has rights that the one who started it lacks: the program is set-user-id, set-group-id or
-/// has capabilities of its own. The environment is not to be trusted then.
+/// Returns true if the process has rights that the one who started it lacks: the program is set-user-id, set-group-id
+/// or has capabilities of its own. The environment is not to be trusted then.
 pub(crate) fn has_more_rights_than_its_caller() -> bool {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     // SAFETY: reads a number that the kernel gave the process at its start.

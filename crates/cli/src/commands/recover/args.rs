@@ -57,8 +57,8 @@ Exit codes:
 ///
 /// The trace appears under its name only when it is complete; then the spool is removed, if all of it was read. A spool
 /// with damage or missing data is kept. So is the spool of a process that still runs, and the trace is a snapshot. If
-/// this command is killed, its unfinished file (`trace.json.PID-XXXXXX.tmp`) stays, and the next command that writes the
-/// same trace removes it.
+/// this command is killed, its unfinished file (`trace.json.PID-XXXXXX.tmp`) stays, and the next command that writes
+/// the same trace removes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
@@ -86,8 +86,8 @@ pub(crate) struct RecoverArgs {
 
     /// Keep the spool instead of removing it
     ///
-    /// Without this flag, it is removed once the trace is completely on disk. A spool that could not be read completely,
-    /// or that its recorder has finished (an output path that ends in `.spool`), is always kept.
+    /// Without this flag, it is removed once the trace is completely on disk. A spool that could not be read
+    /// completely, or that its recorder has finished (an output path that ends in `.spool`), is always kept.
     #[arg(short, long)]
     pub(crate) keep: bool,
 
