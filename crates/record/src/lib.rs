@@ -80,6 +80,12 @@
 //! file as it is, whatever it calls and however it ends, and prints one line about it. If there is no file, it writes
 //! one without events.
 //!
+//! All files are created anew and are private to their user until they are complete (mode 0600); links are not followed
+//! for them, and files of other users are not used: the recorder prints a line and records to `trace.PID.json`. A
+//! complete trace gets the permissions of the file that it replaces, or those of any new file (the umask). At the end,
+//! it is synced to the disk before the spool is removed; a spool that could not be read completely is kept, and a line
+//! says so.
+//!
 //! # Settings
 //!
 //! | variable | meaning |
@@ -107,6 +113,10 @@
 //! The environment is read once, at the first call of any macro or function of this crate. If it requests a recording,
 //! that recording has precedence: [`RecorderBuilder::start`] returns a handle to it instead of an error, and prints one
 //! line that the program's own settings are not used.
+//!
+//! A program that runs with more rights than its caller (set-user-id, set-group-id, or with capabilities of its own)
+//! ignores all of these variables, with one line if `FERRUM_TRACE_OUT` is set: its caller must not choose the files
+//! that it writes. Recordings that the program itself starts are not affected.
 //!
 //! # What it costs
 //!
@@ -159,7 +169,8 @@
 //! - The file is an older one: the process recorded nothing, so the file was kept, and a line on standard error says
 //!   so.
 //! - The process was killed, aborted, or ended by `_exit`: `trace.json.spool` exists, use `ferrum-trace recover`.
-//! - Another process used the path: look for `trace.PID.json`.
+//! - Another process used the path, or another user's file was in the way: look for `trace.PID.json`.
+//! - The program is set-user-id or has capabilities of its own, so that the environment is ignored.
 //! - The feature `compiled-out` is on somewhere in the build (`cargo tree -e features -i ferrum-trace`).
 //!
 //! # Platforms

@@ -26,7 +26,7 @@ pub(crate) const SCENES: &[Scene] = &[
     ("exit-handlers-after-exit", exit_handlers_after_exit),
     ("busy-stop", || busy(|| drop(control::stop().unwrap()))),
     ("busy-flush", || busy(|| drop(control::flush().unwrap()))),
-    ("busy-dump", || busy(dump_and_wait_for_the_copy)),
+    ("busy-dump", || busy(dump_and_wait_for_its_file)),
 ];
 
 /// Ends while all processors are busy, so that a thread of low priority hardly runs, just after such a thread has been
@@ -44,10 +44,10 @@ fn busy(write: fn()) {
     write();
 }
 
-fn dump_and_wait_for_the_copy() {
+fn dump_and_wait_for_its_file() {
     assert!(ferrum_trace::dump("busy"));
     let is_there = |ending: &str| std::path::Path::new(&format!("trace.dump-001.json{ending}")).exists();
-    while !is_there(".copy") && !is_there("") {
+    while !is_there(".next") && !is_there("") {
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -13,6 +13,7 @@ mod process_trees;
 mod recording_nothing;
 mod restarting;
 mod rotating;
+mod sharing;
 mod starting;
 mod sys;
 mod triggering;
@@ -34,6 +35,7 @@ fn main() {
         restarting::SCENES,
         triggering::SCENES,
         rotating::SCENES,
+        sharing::SCENES,
         unfinished::SCENES,
         starting::SCENES,
     ];

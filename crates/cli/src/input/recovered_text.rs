@@ -45,6 +45,8 @@ fn recovered_text(recovered: &Recovered, verbose: bool) -> String {
         Some(KeepReason::Unknown(cause)) => {
             write!(text, "; the spool is kept, because it is unknown whether its process still records ({cause})")
         }
+        Some(KeepReason::Incomplete(why)) => write!(text, "; the spool is kept, because not all of it could be read")
+            .and_then(|()| if summary.n_diagnostics > 0 { Ok(()) } else { write!(text, " ({why})") }),
         Some(KeepReason::Requested) | None => Ok(()),
     };
     push_damage(&mut text, recovered, verbose);

@@ -3,14 +3,15 @@
 use super::paths::{Input, trace_path};
 use super::spool_file::{Owner, SpoolFile};
 use crate::output::pending_file::Existing;
+use crate::output::recorder_leftovers;
 use crate::output::target::{Failure, Target, TraceWriter};
 use crate::render::progress::{Progress, Watched};
 use crate::user_error::UserError;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::{Summary, is_spool, to_chrome, to_format};
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
 /// Largest number of threads per spool.
 const WORKERS_MAX: usize = 8;
@@ -56,6 +57,20 @@ pub(crate) enum KeepReason {
     StillRecording,
     /// The system cannot report if its process still records.
     Unknown(io::Error),
+    /// A part of it could not be read: this one.
+    Incomplete(String),
+}
+
+impl KeepReason {
+    /// Returns the name in JSON.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::StillRecording => "still records",
+            Self::Unknown(_) => "unknown",
+            Self::Incomplete(_) => "incomplete",
+        }
+    }
 }
 
 impl Recovered {
@@ -79,7 +94,7 @@ impl Recovery {
             Written::Complete(summary) => *summary,
             Written::ClosedPipe => return Ok(Outcome::ClosedPipe),
         };
-        let (kept, cleanup_errors) = self.clean_up(input.path(), spool, &target, summary.finished);
+        let (kept, cleanup_errors) = self.clean_up(input.path(), spool, &target, &summary);
         Ok(Outcome::Recovered(Box::new(Recovered { input, target, summary, kept, cleanup_errors })))
     }
 
@@ -98,14 +113,14 @@ impl Recovery {
         }
     }
 
-    /// Removes the spool and the recorder's second file after the trace was written. A spool that its recorder has
-    /// finished is an output itself and is kept.
+    /// Removes the spool and the recorder's other files after the trace was written. A spool that its recorder has
+    /// finished is an output itself and is kept, and so is one that could not be read completely.
     fn clean_up(
         &self,
         path: Option<&Path>,
         spool: SpoolFile,
         target: &Target,
-        is_finished: bool,
+        summary: &Summary,
     ) -> (Option<KeepReason>, Vec<UserError>) {
         let Some(path) = path else {
             return (None, Vec::new());
@@ -116,14 +131,18 @@ impl Recovery {
             Owner::Recorder => return (Some(KeepReason::StillRecording), cleanup_errors),
             Owner::Unknown(cause) => return (Some(KeepReason::Unknown(cause)), cleanup_errors),
             Owner::Us if *target == Target::Stdout => return (Some(KeepReason::Requested), cleanup_errors),
-            Owner::Us if self.keep || is_finished => Some(KeepReason::Requested),
-            Owner::Us => {
-                cleanup_errors.extend(remove(path).err());
-                None
-            }
+            Owner::Us if self.keep || summary.finished => Some(KeepReason::Requested),
+            Owner::Us => match summary.why_incomplete() {
+                Some(why) => Some(KeepReason::Incomplete(why)),
+                None => {
+                    cleanup_errors.extend(remove(path).err());
+                    None
+                }
+            },
         };
-        if let Some(spare) = trace_path(path).map(spare_path).filter(|spare| is_spare(spare)) {
-            cleanup_errors.extend(remove(&spare).err());
+        if let Some(trace) = trace_path(path) {
+            let files = recorder_leftovers::beside(&trace);
+            cleanup_errors.extend(files.iter().filter_map(|file| remove(file).err()));
         }
         // The lock kept other processes from using the spool's name until here.
         drop(spool.file);
@@ -221,24 +240,6 @@ fn no_name(path: &Path) -> UserError {
 
 fn remove(path: &Path) -> Result<(), UserError> {
     fs::remove_file(path).map_err(|cause| UserError::at(path, format!("cannot remove: {cause}")))
-}
-
-/// Returns the path of the second file that a recorder keeps for its next flush.
-fn spare_path(trace: PathBuf) -> PathBuf {
-    let mut name = trace.into_os_string();
-    name.push(".next");
-    name.into()
-}
-
-/// First bytes of traces: Chrome, Perfetto, gzip and zstd.
-const FIRST_BYTES: [u8; 4] = [b'[', 0x0a, 0x1f, 0x28];
-
-/// Returns true if the file exists and begins like a trace. Another program may have written a file of that name.
-fn is_spare(path: &Path) -> bool {
-    let mut first_byte = Vec::new();
-    let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
-    let read = is_file.then(|| File::open(path)?.take(1).read_to_end(&mut first_byte));
-    matches!(read, Some(Ok(_))) && first_byte.first().is_none_or(|first| FIRST_BYTES.contains(first))
 }
 
 /// Returns the number of processors, at most [`WORKERS_MAX`].

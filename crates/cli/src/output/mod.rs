@@ -4,5 +4,6 @@ pub(crate) mod format;
 pub(crate) mod output_writer;
 pub(crate) mod packed;
 pub(crate) mod pending_file;
+pub(crate) mod recorder_leftovers;
 pub(crate) mod target;
 mod unfinished_files;

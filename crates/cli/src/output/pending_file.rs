@@ -1,8 +1,7 @@
 //! A file that appears under its name only when it is complete.
 
-use super::unfinished_files;
-use crate::os::interrupt;
-use std::fs::File;
+use super::{recorder_leftovers, unfinished_files};
+use crate::os::{interrupt, permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -35,6 +34,7 @@ pub(crate) struct PendingFile {
 
 impl PendingFile {
     /// Creates a file that will be at `path`, and removes the unfinished files of killed processes for the same path.
+    /// Until then, only its user may open it.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -42,11 +42,11 @@ impl PendingFile {
         };
         let name = path.file_name().unwrap_or_default();
         unfinished_files::remove(folder, name);
+        recorder_leftovers::remove(path);
         let prefix = unfinished_files::prefix(name, std::process::id());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(unfinished_files::SUFFIX).rand_bytes(unfinished_files::N_RANDOM);
-        // Like any new file, it gets its permissions from the umask; by default, temporary files are private.
-        let make = || builder.make_in(folder, |path| File::create_new(path));
+        let make = || builder.make_in(folder, permissions::create_private);
         for _ in 0..CREATE_ATTEMPTS {
             let file = interrupt::guard(make, |file| file.path())?;
             if unfinished_files::hold(file.as_file(), file.path()) {
@@ -56,15 +56,18 @@ impl PendingFile {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Syncs the file and gives it its name. Its input may be removed after this.
+    /// Syncs the file, and gives it its name and the permissions of the file that it replaces, or those of any new
+    /// file. Its input may be removed after this.
     pub(crate) fn commit(self, existing: Existing) -> io::Result<()> {
         let Self { file, path } = self;
+        permissions::give_final(file.as_file(), &path)?;
         file.as_file().sync_all()?;
         let named = interrupt::release(|| match existing {
             Existing::Keep => file.persist_noclobber(&path),
             Existing::Replace => file.persist(&path),
         });
-        named.map(|_| ()).map_err(|refused| refused.error)
+        named.map_err(|refused| refused.error)?;
+        permissions::sync_folder(&path)
     }
 }
 

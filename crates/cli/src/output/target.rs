@@ -2,6 +2,7 @@
 
 use super::pending_file::{Existing, PendingFile};
 use crate::flags::DASH;
+use crate::os::permissions;
 use crate::render::table::clean;
 use crate::user_error::UserError;
 use ferrum_trace_format::spool::OutputFormat;
@@ -66,6 +67,10 @@ impl Target {
 
 fn begin_file(path: &Path, existing: Existing) -> Result<OutputTarget, UserError> {
     let cannot = |cause: io::Error| cannot_write(path.display().to_string(), &cause);
+    if let Some(owner) = permissions::owner_of_foreign_link(path) {
+        let error = UserError::at(path, format!("it is a link of another user (uid {owner}), which is not followed"));
+        return Err(error.hint("use `-o PATH` to write elsewhere"));
+    }
     match fs::metadata(path) {
         Ok(about) if about.is_dir() => {
             let hint = format!("name a file: `-o {}`", path.join("trace.json").display());

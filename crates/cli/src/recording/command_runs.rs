@@ -161,8 +161,12 @@ impl CommandRuns {
         let merged = folder.path().join(MERGED);
         merge_files(&files, &merged, MergedForm::Chrome, &self.measuring.messages)?;
         for (_, file) in files {
-            // A file that stays is in a temporary folder, or is read again with a kept one.
-            let _ = fs::remove_file(&file.path);
+            // A file that stays is in a temporary folder, or is read again with a kept one. One with damage stays under
+            // another name, because the merged trace lacks a part of it.
+            let _ = match file.n_damaged {
+                0 => fs::remove_file(&file.path),
+                _ => fs::rename(&file.path, file.path.with_added_extension("damaged")),
+            };
         }
         Ok(merged)
     }

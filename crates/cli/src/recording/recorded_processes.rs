@@ -65,6 +65,11 @@ impl RecordedProcesses {
         self.processes.iter().map(|recorded| recorded.summary.dropped).sum()
     }
 
+    /// Returns true if a part of some file could not be read.
+    pub(crate) fn has_damage(&self) -> bool {
+        self.processes.iter().flat_map(|recorded| &recorded.files).any(|file| file.n_damaged > 0)
+    }
+
     /// Returns true if some process still records.
     pub(crate) fn has_live(&self) -> bool {
         self.processes.iter().any(|recorded| recorded.state == ProcessState::StillRecording)

@@ -17,6 +17,7 @@ struct Recovered {
     recorder: serde_json::Value,
     finished: bool,
     live: bool,
+    kept: Option<String>,
     damaged: u64,
     diagnostics: Vec<Diagnostic>,
 }
@@ -65,6 +66,7 @@ fn a_recovered_spool_is_one_object() {
         stop_reason: None,
         finished: false,
         live: false,
+        kept: None,
         damaged: 0,
         diagnostics: Vec::new(),
     };
@@ -86,7 +88,7 @@ fn the_object_has_damage_and_losses() {
     assert_eq!(found.stop_reason.as_deref(), Some("limit"));
     assert!(found.dropped > 0);
     assert_eq!(found.events, scene.n_events("out.json") as u64);
-    assert_eq!(found.damaged, 1);
+    assert_eq!((found.damaged, found.kept.as_deref()), (1, Some("incomplete")));
     let message = "expected a chunk, found 0xaaaaaaaaaaaaaaaa; 32 KiB skipped".to_owned();
     assert_eq!(found.diagnostics, [Diagnostic { offset: 0x10000, message }]);
 }

@@ -128,6 +128,34 @@ fn a_trace_has_the_permissions_of_the_umask() {
 }
 
 #[test]
+fn a_trace_that_is_replaced_keeps_its_permissions() {
+    for kept in [0o600, 0o640, 0o644] {
+        let scene = spool_of_killed_process(1);
+        scene.write("trace.json", "[]");
+        std::fs::set_permissions(scene.path("trace.json"), std::fs::Permissions::from_mode(kept)).unwrap();
+        scene.run("recover --force trace.json.spool").expect_code(0);
+        assert_eq!(scene.n_events("trace.json"), 2);
+        assert_eq!(std::fs::metadata(scene.path("trace.json")).unwrap().permissions().mode() & 0o7777, kept);
+    }
+}
+
+#[test]
+fn a_link_of_another_user_in_a_shared_folder_is_not_followed() {
+    let scene = spool_of_killed_process(1);
+    std::fs::set_permissions(scene.path(""), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    std::os::unix::fs::symlink("/dev/null", scene.path("trace.json")).unwrap();
+    if std::os::unix::fs::lchown(scene.path("trace.json"), Some(65_534), Some(65_534)).is_err() {
+        eprintln!("not run: only root can make a link of another user");
+        return;
+    }
+    let words = "error: trace.json: it is a link of another user (uid 65534), which is not followed\n\n\
+                 hint: use `-o PATH` to write elsewhere\n";
+    scene.run("recover trace.json.spool").expect(2, "", words);
+    scene.run("recover --force trace.json.spool").expect(2, "", words);
+    assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
+}
+
+#[test]
 fn a_spool_that_cannot_be_removed_is_an_error() {
     let scene = Scene::new();
     std::fs::create_dir(scene.path("locked")).unwrap();

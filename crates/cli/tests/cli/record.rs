@@ -681,3 +681,19 @@ fn an_invalid_flag_is_refused_before_the_program_runs() {
         assert!(scene.names().is_empty(), "{flag}: the program ran");
     }
 }
+
+#[test]
+fn files_that_could_not_be_read_completely_are_kept() {
+    let scene = Scene::new();
+    // Overwrites a part of what each process has recorded, in the third chunk of its file.
+    let script = format!(
+        "{} gather-one a 3000 < /dev/null; for spool in \"${{FERRUM_TRACE_OUT%/*}}\"/*.spool; do \
+         printf '\\377\\377\\377\\377\\377\\377\\377\\377' | dd of=\"$spool\" bs=1 seek=81920 conv=notrunc 2> /dev/null; done",
+        program()
+    );
+    let finished = process::run(scene.command("record --no-summary -- sh -c").arg(&script)).expect_success();
+    let words = "the files of the processes are kept here, because not all of them could be read completely";
+    assert!(finished.stderr.contains(words), "{finished}");
+    let folder = scene.names().into_iter().find(|name| name.ends_with(".processes")).unwrap();
+    assert_eq!(fs::read_dir(scene.path(&folder)).unwrap().count(), 1);
+}

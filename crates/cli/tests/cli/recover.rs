@@ -165,3 +165,71 @@ fn a_file_that_only_has_the_name_of_a_second_file_is_kept() {
     scene.run("recover trace.json.spool").expect_code(0);
     assert_eq!(scene.names(), ["trace.json", "trace.json.next"]);
 }
+
+/// Writes the spool of a killed process with damage in the middle of its first chunk of events. Returns its bytes.
+fn damaged_spool(scene: &Scene) -> Vec<u8> {
+    const CHUNK_BYTES: usize = 32 * 1024;
+    killed(scene, "trace.json", 3000);
+    let mut spool = scene.read("trace.json.spool");
+    let events = spool.chunks(CHUNK_BYTES).position(|chunk| chunk.starts_with(b"FTEVENTS")).unwrap();
+    spool[events * CHUNK_BYTES + CHUNK_BYTES / 2..][..64].fill(0xff);
+    scene.write("trace.json.spool", &spool);
+    spool
+}
+
+#[test]
+fn a_spool_that_was_not_read_completely_is_kept() {
+    let scene = Scene::new();
+    let spool = damaged_spool(&scene);
+    let run = scene.run("recover trace.json.spool").expect_code(1);
+    let words =
+        "recovered to trace.json; the spool is kept, because not all of it could be read; 1 damaged place skipped:";
+    assert!(run.stderr.lines().next().unwrap().contains(words), "{run:?}");
+    assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
+    assert_eq!(scene.read("trace.json.spool"), spool);
+}
+
+#[test]
+fn a_command_that_recovers_on_its_own_keeps_a_spool_that_was_not_read_completely() {
+    let scene = Scene::new();
+    let spool = damaged_spool(&scene);
+    for command in ["summary", "check", "steps"] {
+        let run = scene.run(&format!("{command} trace.json"));
+        assert!(run.stderr.contains("the spool is kept, because not all of it could be read"), "{command}: {run:?}");
+        assert_eq!(scene.read("trace.json.spool"), spool, "{command}");
+        std::fs::remove_file(scene.path("trace.json")).unwrap();
+    }
+}
+
+#[test]
+fn a_chunk_whose_length_was_lost_is_damage() {
+    let scene = Scene::new();
+    killed(&scene, "trace.json", 3000);
+    let mut spool = scene.read("trace.json.spool");
+    let events = spool.chunks(32 * 1024).position(|chunk| chunk.starts_with(b"FTEVENTS")).unwrap();
+    spool[events * 32 * 1024 + 8..][..8].fill(0);
+    scene.write("trace.json.spool", &spool);
+    let run = scene.run("recover trace.json.spool").expect_code(1);
+    assert!(run.stderr.contains("expected a length of 64 to 32768, found 0; chunk skipped"), "{run:?}");
+    assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
+}
+
+#[test]
+fn unfinished_files_of_a_killed_recorder_are_removed_by_the_next_command_for_the_same_trace() {
+    let scene = Scene::new();
+    scene.write("other.json", r#"[{"name":"a","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}]"#);
+    let leftovers = ["trace.json.next", "trace.json.spool.copy", "trace.dump-001.json.next"];
+    for name in leftovers {
+        scene.write(name, "[");
+    }
+    scene.write("trace.dump-001.json.bak", "[");
+    scene.run("convert --to chrome -o trace.json other.json").expect_code(0);
+    assert_eq!(scene.names(), ["other.json", "trace.dump-001.json.bak", "trace.json"]);
+
+    killed(&scene, "trace.json", 1);
+    for name in leftovers {
+        scene.write(name, "[");
+    }
+    scene.run("recover --force trace.json.spool").expect_code(0);
+    assert_eq!(scene.names(), ["other.json", "trace.dump-001.json.bak", "trace.json"]);
+}

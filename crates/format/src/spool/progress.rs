@@ -242,8 +242,10 @@ impl Progress {
         if open.magic == 0 {
             return 0;
         }
-        if len > CHUNK_BYTES as u64 || !len.is_multiple_of(8) {
-            let text = format!("expected a length of at most {CHUNK_BYTES}, found {len}; chunk skipped");
+        // The header is stored before the chunk is visible.
+        let header = if open.magic == FILE_MAGIC { 8 * file::HEADER_WORDS as u64 } else { HEADER_BYTES };
+        if len > CHUNK_BYTES as u64 || len < header || !len.is_multiple_of(8) {
+            let text = format!("expected a length of {header} to {CHUNK_BYTES}, found {len}; chunk skipped");
             self.damage.add(open.index * CHUNK_BYTES as u64, text);
             return open.read_to;
         }

@@ -38,6 +38,19 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Returns what could not be read, if anything. A trace made of the spool does not replace it then: another version
+    /// of the reader, or a repair of the file, may get more out of it.
+    pub fn why_incomplete(&self) -> Option<String> {
+        let some = |n: u64, what: &str, verb: &str| {
+            let plural = if n == 1 { "" } else { "s" };
+            (n > 0).then(|| format!("{n} {what}{plural} {verb}"))
+        };
+        // The texts of a ring may be overwritten, and those of a part may be in the part before it.
+        let may_lack_texts = self.recording.ring_bytes.is_some() || self.part > 1;
+        let n_lost_texts = if may_lack_texts { 0 } else { self.recording.lost_texts };
+        some(self.n_diagnostics, "damaged place", "skipped").or_else(|| some(n_lost_texts, "text", "missing"))
+    }
+
     /// Returns true if another file is a part of the same rotating recording.
     pub fn is_part_with(&self, other: &Self) -> bool {
         let recording = |it: &Self| (it.pid, it.start_monotonic_ns);

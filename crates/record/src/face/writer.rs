@@ -6,6 +6,7 @@ use crate::face::text::Text;
 use crate::flight::recording::Recording;
 use crate::lifecycle::environment::{options_for_writer, options_from_vars};
 use crate::lifecycle::{end, start};
+use crate::os::environment;
 use crate::os::process::fork_generation;
 use crate::os::stderr::say;
 use crate::process::current;
@@ -180,7 +181,7 @@ pub fn flush_global_trace() {
 impl TraceWriter {
     /// Creates a writer for the path in `FERRUM_TRACE_OUT`, or one that does nothing if that is unset or empty.
     pub fn from_env() -> Self {
-        Self::from_options(options_from_vars(std::env::vars_os(), |complaint| say(&complaint)))
+        Self::from_options(options_from_vars(environment::variables(), |complaint| say(&complaint)))
     }
 
     /// Like [`from_env`](Self::from_env), for the given variables.

@@ -6,9 +6,10 @@
 use crate::error::Error;
 use crate::memory::snapshot::Snapshot;
 use crate::os::clock;
+use crate::os::private_file;
 use crate::recording::background;
 use crate::recording::definitions::kept_text;
-use crate::recording::destination::with_infix;
+use crate::recording::destination::{COPY, NEXT, with_infix};
 use crate::util::lock::lock;
 use ferrum_trace_model::settings::DumpLimits;
 use ferrum_trace_model::vocab::about::DumpRefusal;
@@ -58,7 +59,12 @@ struct Pending {
 impl Dumps {
     /// Creates the state. The numbers of a ring continue after existing dumps, so that none is overwritten.
     pub(crate) fn new(limits: DumpLimits, output: PathBuf, is_ring: bool) -> Self {
-        let next = if is_ring { last_number(&output) + 1 } else { 1 };
+        let next = if is_ring {
+            remove_leftovers(&output);
+            last_number(&output) + 1
+        } else {
+            1
+        };
         let state = State { next, n_files: 0, n_bytes: 0, largest: 0, last: None, pending: None, copy: None };
         let (state, writing) = (Mutex::new(state), Mutex::default());
         Self { limits, output, state, writing, refused: Default::default() }
@@ -161,10 +167,22 @@ fn infix(number: u32) -> String {
 
 /// Returns the existing files `trace.dump-001.json` and so on, with their numbers.
 pub(crate) fn dumps_beside(output: &Path) -> Vec<(u32, PathBuf)> {
+    dump_files_beside(output, "")
+}
+
+/// Removes dumps that killed processes have not completed. The caller has claimed the output, so that no other process
+/// writes dumps of these names.
+fn remove_leftovers(output: &Path) {
+    let leftovers = [NEXT, COPY].into_iter().flat_map(|suffix| dump_files_beside(output, suffix));
+    leftovers.for_each(|(_, path)| drop(private_file::remove(&path)));
+}
+
+/// Returns the existing files `trace.dump-001.json` with this suffix, with their numbers.
+fn dump_files_beside(output: &Path, suffix: &str) -> Vec<(u32, PathBuf)> {
     let around = with_infix(output, "dump-#");
     let around = around.file_name().unwrap_or_default().to_string_lossy();
     let Some((start, end)) = around.rsplit_once('#') else { return Vec::new() };
-    let number = |name: &str| name.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
+    let number = |name: &str| name.strip_suffix(suffix)?.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let files = folder.read_dir().into_iter().flatten().flatten();
     files.filter_map(|file| Some((number(&file.file_name().to_string_lossy())?, file.path()))).collect()

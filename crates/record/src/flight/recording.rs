@@ -7,7 +7,7 @@ use crate::flight::triggers::Triggers;
 use crate::memory::snapshot::Snapshot;
 use crate::os::stderr::say;
 use crate::recording::background;
-use crate::recording::destination::with_ending;
+use crate::recording::destination::{COPY, with_ending};
 use crate::recording::options::SessionOptions;
 use crate::recording::output;
 use crate::recording::part::Part;
@@ -72,7 +72,7 @@ impl Recording {
     /// the dump can no longer be overwritten.
     pub(crate) fn write_dump(&self, copied: impl FnOnce()) {
         self.write_pending(|path, trigger| {
-            let copy = Snapshot::take(self.spool().file(), with_ending(path, ".copy"));
+            let copy = Snapshot::take(self.spool().file(), &with_ending(path, COPY));
             quietly(|| self.spool().unpin());
             copied();
             let copy = copy?;

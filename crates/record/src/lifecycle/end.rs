@@ -95,8 +95,11 @@ fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>
         Err(_) if hand_back(recording) => return None,
         Err(error) => {
             let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
-            let spool = recording.spool_path();
-            say(&format!("{error}{lost}; the trace is kept: ferrum-trace recover {}", spool.display()));
+            let kept = match recording.spool_on_disk() {
+                Some(spool) => format!("the trace is kept: ferrum-trace recover {}", spool.display()),
+                None => "its spool has been removed too, and the trace is lost".to_owned(),
+            };
+            say(&format!("{error}{lost}; {kept}"));
         }
     }
     Some(completed)

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::os::clock::ClockKind;
+use crate::os::environment::variable;
 use crate::process::options::Options;
 use crate::recording::options::{DEFAULT_LIMIT, SessionOptions};
 use crate::recording::origin::{RANK_VARIABLES, rank_number, rank_text};
@@ -44,7 +45,7 @@ pub(crate) const TIME: &str = "FERRUM_TRACE_TIME";
 /// are used for all recordings.
 pub(crate) fn options_for_writer(out: PathBuf) -> Result<Options, Error> {
     let limit = limit_of_environment().map_err(|error| Error::setting(LIMIT, error))?;
-    let whole_micros = std::env::var(TIME).is_ok_and(|unit| read_time_unit(&unit) == Ok(true));
+    let whole_micros = variable(TIME).is_some_and(|unit| read_time_unit(&unit.to_string_lossy()) == Ok(true));
     let mut options = Options::new(out);
     options.session = SessionOptions { limit, whole_micros, ..options.session };
     Ok(options)
@@ -201,7 +202,7 @@ impl Found {
 
 /// Returns the limit that the environment gives, or the default.
 pub(crate) fn limit_of_environment() -> Result<u64, SettingError> {
-    let limit = std::env::var_os(LIMIT).filter(|limit| !limit.is_empty());
+    let limit = variable(LIMIT).filter(|limit| !limit.is_empty());
     limit.map_or(Ok(DEFAULT_LIMIT), |limit| read_limit(&limit.to_string_lossy()))
 }
 

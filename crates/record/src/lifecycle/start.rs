@@ -5,6 +5,7 @@ use crate::flight::recording::Recording;
 use crate::lifecycle::environment::{CATEGORIES, OUT, options_from_vars};
 use crate::lifecycle::{end, fork_and_exit, rotate};
 use crate::os::clock::ClockKind;
+use crate::os::environment;
 use crate::os::stderr::say;
 use crate::process::categories;
 use crate::process::current::{Registry, with_registry, with_registry_to_start};
@@ -25,7 +26,10 @@ pub(crate) fn decide() -> bool {
         if switch::mode() != UNDECIDED {
             return;
         }
-        if let Some(options) = options_from_vars(std::env::vars_os(), |complaint| say(&complaint))
+        if environment::is_ignored(OUT) {
+            say(&format!("{OUT}: ignored, because this program runs with more rights than its caller"));
+        }
+        if let Some(options) = options_from_vars(environment::variables(), |complaint| say(&complaint))
             && options.window.has_rank(options.session.rank)
         {
             use_categories_of_environment(&options);

@@ -3,9 +3,17 @@
 //! One thread at a time writes into a chunk. It stores the words of a record, then the chunk's new length; a reader
 //! loads the length, then the words below it. Correctness depends only on the order of these two. `tests/loom.rs` runs
 //! this same file under loom.
+//!
+//! The memory is a mapped file, so another process that has the file open can change any word of it at any time. No
+//! value that is read back is used as a place without being bounded: [`len`] and [`limit`] mask what they load. Such a
+//! process can spoil the records of the chunk, and nothing else.
 
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk, state};
 use std::sync::atomic::Ordering;
+
+/// Bits of a length: multiples of 8 below two chunks. A full chunk's length, which is [`CHUNK_BYTES`], is one of them.
+const LEN_MASK: u64 = 2 * CHUNK_BYTES as u64 - 8;
+const _: () = assert!(CHUNK_BYTES.is_power_of_two());
 
 /// The words of a chunk.
 pub(crate) trait ChunkMemory {
@@ -41,17 +49,19 @@ pub(crate) fn recycle(memory: &impl ChunkMemory) {
     memory.store(chunk::GENERATION, generation.wrapping_add(2), Ordering::Release);
 }
 
-/// Returns the length in bytes, which is the offset of the next record.
+/// Returns the length in bytes, which is the offset of the next record: a multiple of 8 below two chunks, whatever is
+/// in the memory. A record that ends at or below the [`limit`] is within the chunk.
 #[inline(always)]
 pub(crate) fn len(memory: &impl ChunkMemory) -> u64 {
     // Relaxed is enough: only the writer stores it, and only the writer calls this.
-    memory.load(chunk::LEN, Ordering::Relaxed)
+    memory.load(chunk::LEN, Ordering::Relaxed) & LEN_MASK
 }
 
-/// Returns the maximum length in bytes. Zero in a chunk that was taken away from its writer.
+/// Returns the maximum length in bytes: the size of a chunk, or zero in a chunk that was taken away from its writer.
 #[inline(always)]
 pub(crate) fn limit(memory: &impl ChunkMemory) -> u64 {
-    memory.load(chunk::LIMIT, Ordering::Relaxed)
+    // The size is a power of two, so that no other value passes.
+    memory.load(chunk::LIMIT, Ordering::Relaxed) & CHUNK_BYTES as u64
 }
 
 /// Returns the chunk's position in the file.

@@ -9,10 +9,12 @@ use crate::memory::chunk::ChunkMemory;
 use ferrum_trace_format::spool::layout::open_spans::{ARGS, ARGS_MAX, HEAD, LIMIT, LINE_WORDS, START, head};
 use std::sync::atomic::Ordering;
 
-/// Returns the number of levels that may be used. Zero for a stack that was taken away from its thread.
+/// Returns the number of levels that may be used: that of the stack, or zero for a stack that was taken away from its
+/// thread. `n_levels` is the stack's number of levels; the word in the stack, which another process may change, can
+/// only make it smaller.
 #[inline(always)]
-pub(crate) fn limit(stack: &impl ChunkMemory) -> u64 {
-    stack.load(LIMIT, Ordering::Relaxed)
+pub(crate) fn limit(stack: &impl ChunkMemory, n_levels: u64) -> u64 {
+    stack.load(LIMIT, Ordering::Relaxed) & n_levels
 }
 
 /// Returns the first word of a level's slot.

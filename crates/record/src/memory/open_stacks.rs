@@ -14,6 +14,7 @@ use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_slot;
 use crate::memory::segment::MappedChunk;
 use ferrum_trace_format::spool::layout::CHUNK_WORDS;
+use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::layout::open_spans::{LIMIT, LINE_WORDS, SLOTS, SLOTS_MAX, THREAD};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,6 +34,11 @@ impl OpenStack {
     /// Returns the address of the header, valid as long as this stack.
     pub(crate) fn words(&self) -> *const AtomicU64 {
         self.chunk.words().wrapping_add(self.at)
+    }
+
+    /// Returns the number of levels that it has slots for.
+    pub(crate) fn n_levels(&self) -> usize {
+        self.n_levels
     }
 
     fn is_at(&self, other: &Self) -> bool {
@@ -83,8 +89,9 @@ pub(crate) struct Owner {
 #[derive(Debug, Default)]
 pub(crate) struct OpenStacks {
     entries: Vec<Entry>,
-    /// The chunk that has room for more small stacks.
-    chunk: Option<MappedChunk>,
+    /// The chunk that has room for more small stacks, and its first free word. The word is not read back from the
+    /// chunk, which another process may change.
+    chunk: Option<(MappedChunk, usize)>,
 }
 
 #[derive(Debug)]
@@ -121,18 +128,16 @@ impl OpenStacks {
 
     fn make(&mut self, n_levels: usize, fresh: impl FnOnce() -> Option<MappedChunk>) -> Option<OpenStack> {
         let n_words = LINE_WORDS * (1 + n_levels);
-        let has_room = |chunk: &MappedChunk| (chunk::len(chunk) / 8) as usize + n_words <= CHUNK_WORDS;
-        let chunk = match self.chunk.clone().filter(has_room) {
-            Some(chunk) => chunk,
-            None => fresh()?,
+        let (chunk, at) = match self.chunk.clone().filter(|(_, at)| at + n_words <= CHUNK_WORDS) {
+            Some(with_room) => with_room,
+            None => (fresh()?, HEADER_WORDS),
         };
-        let at = (chunk::len(&chunk) / 8) as usize;
         let stack = OpenStack { chunk, at, n_levels };
         // The chunk may have had other content before, which must not look like an open span.
         stack.give_to(0);
         chunk::publish(&stack.chunk, 8 * (at + n_words) as u64);
         if n_levels == FEW_LEVELS {
-            self.chunk = Some(stack.chunk.clone());
+            self.chunk = Some((stack.chunk.clone(), at + n_words));
         }
         self.entries.push(Entry { stack: stack.clone(), owner: None, is_inherited: false });
         Some(stack)

@@ -5,26 +5,27 @@
 //! before open spans, so that a span that ends meanwhile is not copied as both.
 
 use crate::error::Error;
+use crate::os::private_file;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::empty_unstable_slots;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
-/// A copy, which is a spool like any other. Its file is removed when this is dropped.
+/// A copy, which is a spool like any other. Its file has no name and is gone when this is dropped, or when the process
+/// ends.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     file: File,
-    path: PathBuf,
 }
 
 impl Snapshot {
-    /// Copies a spool to `path`.
-    pub(crate) fn take(spool: &File, path: PathBuf) -> Result<Self, Error> {
-        let copied = copy(spool, &path).map_err(|cause| Error::io("cannot copy the ring", &path, cause));
-        copied.map(|file| Self { file, path })
+    /// Copies a spool into the folder of `path`, which is the name of the copy on systems where files must have one.
+    pub(crate) fn take(spool: &File, path: &Path) -> Result<Self, Error> {
+        let copied = copy(spool, path).map_err(|cause| Error::io("cannot copy the ring", path, cause));
+        copied.map(|file| Self { file })
     }
 
     /// Returns the copied spool.
@@ -33,14 +34,8 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 fn copy(spool: &File, path: &Path) -> io::Result<File> {
-    let copy = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let copy = private_file::create_unnamed(path)?;
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
     for events in [true, false] {
         // Chunks may have been added since events were copied, with definitions that the events need.

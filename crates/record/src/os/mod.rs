@@ -1,7 +1,9 @@
 //! Access to the operating system: clocks, files, processes, threads, signals and standard error.
 
 pub(crate) mod clock;
+pub(crate) mod environment;
 pub(crate) mod file;
+pub(crate) mod private_file;
 pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod stderr;

@@ -45,6 +45,60 @@ pub(crate) fn run_at_exit() {
     }
 }
 
+/// Returns the user whose rights this process has for files.
+#[cfg(unix)]
+pub(crate) fn user() -> u32 {
+    // SAFETY: takes no arguments and always succeeds.
+    unsafe { libc::geteuid() }
+}
+
+/// Returns the permissions that new files do not get, or `None` if the system does not tell. On Linux, this reads the
+/// value; `umask(2)` can only exchange it, and a file that another thread creates meanwhile would get other
+/// permissions.
+#[cfg(unix)]
+pub(crate) fn umask() -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+        u32::from_str_radix(umask.trim(), 8).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        // SAFETY: both calls always succeed. A file that is created in between is private.
+        let umask = unsafe {
+            let before = libc::umask(0o077);
+            libc::umask(before);
+            before
+        };
+        Some(u32::from(umask))
+    }
+}
+
+/// Returns true if the process has rights that the one who started it lacks: the program is set-user-id, set-group-id
+/// or has capabilities of its own. The environment is not to be trusted then.
+pub(crate) fn has_more_rights_than_its_caller() -> bool {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // SAFETY: reads a number that the kernel gave the process at its start.
+    unsafe {
+        libc::getauxval(libc::AT_SECURE) != 0
+    }
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd"))]
+    // SAFETY: takes no arguments and always succeeds.
+    unsafe {
+        libc::issetugid() != 0
+    }
+    #[cfg(not(any(
+        target_os = "linux",
+        target_os = "android",
+        target_vendor = "apple",
+        target_os = "freebsd",
+        target_os = "openbsd",
+        target_os = "netbsd"
+    )))]
+    false
+}
+
 /// Registers functions that the C library calls around each fork of this process.
 pub(crate) fn call_around_forks(
     before: extern "C" fn(),

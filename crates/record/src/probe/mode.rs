@@ -43,7 +43,8 @@ pub(crate) fn serve_http_if_set() {
         #[cfg(not(feature = "http"))]
         {
             use crate::lifecycle::environment::{HTTP, is_off};
-            if std::env::var_os(HTTP).is_some_and(|value| !is_off(&value)) {
+            use crate::os::environment::variable;
+            if variable(HTTP).is_some_and(|value| !is_off(&value)) {
                 crate::os::stderr::say(&format!("{HTTP}: this program is built without the feature `http`"));
             }
         }

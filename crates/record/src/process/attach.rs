@@ -309,7 +309,8 @@ impl Attachment {
         }
         let stack = self.session.open_stack(self.owner(), self.stack.as_ref(), level as usize);
         self.has_no_stack = stack.is_none();
-        held.set_stack(stack.as_ref()?.words());
+        let taken = stack.as_ref()?;
+        held.set_stack(taken.words(), taken.n_levels());
         self.outgrown_stack = std::mem::replace(&mut self.stack, stack);
         Some(())
     }
@@ -321,7 +322,7 @@ impl Attachment {
             self.stack = self.session.carry_open_stack_over(self.owner(), before.stack.as_ref());
         }
         if let Some(stack) = &self.stack {
-            held.set_stack(stack.words());
+            held.set_stack(stack.words(), stack.n_levels());
         }
     }
 

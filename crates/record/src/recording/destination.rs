@@ -1,6 +1,7 @@
 //! Output paths: from the path that the user gave to files that no other process writes.
 
 use crate::error::Error;
+use crate::os::private_file::{self, OutputPermissions};
 use crate::os::stderr::say;
 use crate::recording::options::SessionOptions;
 use crate::recording::origin::program_name;
@@ -8,13 +9,19 @@ use crate::recording::pattern::Pattern;
 use ferrum_trace_format::spool;
 use ferrum_trace_format::spool::layout::{FILE_MAGIC, file};
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of attempts if the spool is removed while it is being opened.
 const CLAIM_ATTEMPTS: usize = 100;
+/// The end of the name of an output that is being written.
+pub(crate) const NEXT: &str = ".next";
+/// The end of the name of a copy of a ring.
+pub(crate) const COPY: &str = ".copy";
+/// The end of the name of a spool that is an output and has no event yet.
+const NEW: &str = ".new";
 
 /// The kind of output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +40,8 @@ pub(crate) struct Destination {
     pub spool_path: PathBuf,
     /// `Some` while a finished trace still has the spool's name; the first event replaces it.
     pub staged: Option<Staged>,
+    /// Permissions of a finished spool, if the spool is the output. While it is recorded, it is private.
+    pub permissions: Option<OutputPermissions>,
 }
 
 /// A spool under a temporary name, beside the finished trace that it replaces with its first event.
@@ -49,8 +58,8 @@ impl Staged {
     /// Opens the temporary file beside `target`. `replaced` is the file at `target`, locked by this process, which
     /// makes the temporary file ours too.
     fn beside(target: &Path, replaced: File) -> io::Result<(Self, File)> {
-        let path = with_ending(target, ".new");
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let path = with_ending(target, NEW);
+        let file = private_file::create_anew(&path)?;
         file.lock()?;
         let target = target.to_owned();
         Ok((Self { path, target, replaced, is_in_place: AtomicBool::new(false) }, file))
@@ -77,6 +86,18 @@ impl Staged {
         let _ = self.replaced.unlock();
     }
 }
+
+/// The result of claiming a path.
+#[derive(Debug)]
+enum Claim<T> {
+    Ours(T),
+    /// The path cannot be recorded to, for this reason.
+    Taken(String),
+}
+
+/// Reasons to record to another path.
+const RECORDED_TO_ALREADY: &str = "it is being recorded to already";
+const THIS_IS_A_CHILD: &str = "this is a forked child";
 
 /// A destination and its spool, which is locked while it is open.
 pub(crate) type Claimed = (Destination, File);
@@ -115,78 +136,111 @@ impl Destination {
     /// that path. The spool is locked while it is open.
     pub(crate) fn claim(options: &SessionOptions) -> Result<Claimed, Error> {
         let Wanted { path, keeps_finished, is_parents } = Wanted::from_options(options)?;
-        if !is_parents && let Some(destination) = Self::claim_path(&path, keeps_finished)? {
-            return Ok(destination);
+        let why = match is_parents {
+            true => THIS_IS_A_CHILD.to_owned(),
+            false => match Self::claim_path(&path, keeps_finished)? {
+                Claim::Ours(destination) => return Ok(destination),
+                Claim::Taken(why) => why,
+            },
+        };
+        let own = own_path_instead(&path, &why);
+        match Self::claim_path(&own, keeps_finished)? {
+            Claim::Ours(destination) => Ok(destination),
+            Claim::Taken(why) => Err(cannot_record_to(&own, why)),
         }
-        let own = own_path_instead(&path, is_parents);
-        let taken = || io::Error::from(io::ErrorKind::ResourceBusy);
-        Self::claim_path(&own, keeps_finished)?.ok_or_else(|| Error::io("cannot record to", &own, taken()))
     }
 
     /// Claims the next part of a rotating recording: `trace.001.json` and so on, with the first number above `after`
     /// that no file has, finished or not.
     pub(crate) fn claim_part(base: &Path, after: u32) -> Result<ClaimedPart, Error> {
-        let busy = || Error::io("cannot record to", base, io::ErrorKind::ResourceBusy.into());
-        Self::claim_number(base, after)?.ok_or_else(busy)
+        match Self::claim_number(base, after)? {
+            Claim::Ours(part) => Ok(part),
+            Claim::Taken(why) => Err(cannot_record_to(base, why)),
+        }
     }
 
     /// Claims the first part of this process. The base has the process's number in it if another process uses the path.
     pub(crate) fn claim_first_part(options: &SessionOptions) -> Result<ClaimedPart, Error> {
         // A part gets a number that no file has, so finished files are kept anyway.
         let Wanted { path, is_parents, .. } = Wanted::from_options(options)?;
-        if !is_parents && let Some(part) = Self::claim_number(&path, 0)? {
-            return Ok(part);
-        }
-        Self::claim_part(&own_path_instead(&path, is_parents), 0)
+        let why = match is_parents {
+            true => THIS_IS_A_CHILD.to_owned(),
+            false => match Self::claim_number(&path, 0)? {
+                Claim::Ours(part) => return Ok(part),
+                Claim::Taken(why) => why,
+            },
+        };
+        Self::claim_part(&own_path_instead(&path, &why), 0)
     }
 
-    /// Claims a part. Returns `None` if a live process records to the first free number.
-    fn claim_number(base: &Path, after: u32) -> Result<Option<ClaimedPart>, Error> {
+    /// Claims a part. It is taken if a live process records to the first free number.
+    fn claim_number(base: &Path, after: u32) -> Result<Claim<ClaimedPart>, Error> {
         for number in after.saturating_add(1)..u32::MAX {
             let output = with_infix(base, &format!("{number:03}"));
             let spool = OutputKind::of(&output).spool_path(&output);
-            if output.exists() {
+            // Also a link that leads nowhere.
+            if output.symlink_metadata().is_ok() {
                 continue;
             }
-            if let Ok(left) = OpenOptions::new().read(true).write(true).open(&spool) {
-                match left.try_lock() {
-                    Err(TryLockError::WouldBlock) => return Ok(None),
-                    // A spool that a killed process left is kept for `ferrum-trace recover`.
-                    _ => continue,
-                }
+            match private_file::open(&spool).map(|left| left.try_lock()) {
+                Ok(Err(TryLockError::WouldBlock)) => return Ok(Claim::Taken(RECORDED_TO_ALREADY.to_owned())),
+                // A spool that a killed process left is kept for `ferrum-trace recover`.
+                Ok(_) => continue,
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => continue,
+                Err(_) => {}
             }
-            let claimed = Self::claim_path(&output, false)?;
-            return Ok(claimed.map(|claimed| ClaimedPart { claimed, number, base: base.to_owned() }));
+            return Ok(match Self::claim_path(&output, false)? {
+                Claim::Ours(claimed) => Claim::Ours(ClaimedPart { claimed, number, base: base.to_owned() }),
+                Claim::Taken(why) => Claim::Taken(why),
+            });
         }
-        Ok(None)
+        Ok(Claim::Taken("all numbers of parts are in use".to_owned()))
     }
 
-    /// Claims a path. Returns `None` if a live process records to it.
-    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Option<Claimed>, Error> {
+    /// Claims a path. It is taken if a live process records to it, or if the spool's name leads to anything but a file
+    /// of this user.
+    ///
+    /// The spool is always a new file. One that a process has left is removed or gets another name; it is not used
+    /// again, because whoever has it mapped could change what this process reads.
+    fn claim_path(output: &Path, keeps_finished: bool) -> Result<Claim<Claimed>, Error> {
         let form = OutputKind::of(output);
         let spool_path = form.spool_path(output);
         let cannot = |cause| Error::io("cannot record to", &spool_path, cause);
+        let destination = |staged, replaced: Option<&Metadata>| {
+            let permissions = (form == OutputKind::Spool).then(|| OutputPermissions::replacing(replaced));
+            Self { output: output.to_owned(), form, spool_path: spool_path.clone(), staged, permissions }
+        };
         for _ in 0..CLAIM_ATTEMPTS {
-            let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create(true).truncate(false).open(&spool_path).map_err(cannot)?;
+            let (file, is_new) = match private_file::create(&spool_path) {
+                Ok(file) => (file, true),
+                Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(cannot(cause)),
+                Err(_) => match private_file::open(&spool_path) {
+                    Ok(file) => (file, false),
+                    // Its owner has removed it meanwhile.
+                    Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+                    Err(cause) => return Ok(Claim::Taken(format!("{}: {cause}", spool_path.display()))),
+                },
+            };
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::WouldBlock) => return Ok(Claim::Taken(RECORDED_TO_ALREADY.to_owned())),
                 Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
             }
             // Between opening and locking, its last owner may have removed it, or moved it as is done below.
             if !is_at(&file, &spool_path) {
                 continue;
             }
-            let destination = |staged| Self { output: output.to_owned(), form, spool_path: spool_path.clone(), staged };
+            if is_new {
+                remove_leftovers(output, &spool_path);
+                return Ok(Claim::Ours((destination(None, None), file)));
+            }
             match Leftover::of(&file) {
-                Leftover::Nothing => {
-                    file.set_len(0).map_err(cannot)?;
-                    return Ok(Some((destination(None), file)));
-                }
+                Leftover::Nothing => private_file::remove(&spool_path).map_err(cannot)?,
                 Leftover::Finished | Leftover::Other if form == OutputKind::Spool && !keeps_finished => {
+                    remove_leftovers(output, &spool_path);
+                    let replaced = file.metadata().map_err(cannot)?;
                     let (staged, file) = Staged::beside(output, file).map_err(cannot)?;
-                    return Ok(Some((destination(Some(staged)), file)));
+                    return Ok(Claim::Ours((destination(Some(staged), Some(&replaced)), file)));
                 }
                 leftover => keep_aside(output, &spool_path, &file, leftover).map_err(cannot)?,
             }
@@ -195,10 +249,22 @@ impl Destination {
     }
 }
 
+/// Removes what a killed process has left beside its output. The lock on the spool shows that no process uses it.
+fn remove_leftovers(output: &Path, spool_path: &Path) {
+    let beside = [(output, NEXT), (spool_path, COPY), (spool_path, NEW)];
+    for (path, ending) in beside {
+        // Not there, in nearly all cases. A file of another user stays.
+        let _ = private_file::remove(&with_ending(path, ending));
+    }
+}
+
+fn cannot_record_to(path: &Path, why: String) -> Error {
+    Error::io("cannot record to", path, io::Error::new(io::ErrorKind::ResourceBusy, why))
+}
+
 /// Returns the path with the process's number in it, and reports that this process records there instead.
-fn own_path_instead(wanted: &Path, is_parents: bool) -> PathBuf {
+fn own_path_instead(wanted: &Path, why: &str) -> PathBuf {
     let own = with_pid(wanted, std::process::id());
-    let why = if is_parents { "this is a forked child" } else { "it is being recorded to already" };
     say(&format!("{}: {why}; recording to {}", wanted.display(), own.display()));
     own
 }
@@ -226,16 +292,17 @@ fn full_path(out: &Path, pid: u32) -> Result<PathBuf, Error> {
     if out.as_os_str().is_empty() {
         return Err(Error::no_path());
     }
-    let mut path = std::path::absolute(out).map_err(|cause| Error::io("cannot record to", out, cause))?;
+    let cannot = |cause| Error::io("cannot record to", out, cause);
+    let mut path = std::path::absolute(out).map_err(cannot)?;
+    private_file::check_link(&path).map_err(cannot)?;
     if path.is_dir() {
         path.push(format!("{}-{pid}.json", program_name()));
     }
     if path.exists() {
         // The target of a link is replaced, not the link; and only regular files are replaced.
-        path = path.canonicalize().map_err(|cause| Error::io("cannot record to", out, cause))?;
+        path = path.canonicalize().map_err(cannot)?;
         if !path.is_file() {
-            let cause = io::Error::other("expected a file or a directory, found something else");
-            return Err(Error::io("cannot record to", out, cause));
+            return Err(cannot(io::Error::other("expected a file or a directory, found something else")));
         }
     }
     let Some((plain, feature)) = without_missing_compression(&path) else {
@@ -290,12 +357,12 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns true if the path leads to this file.
+/// Returns true if the path is the name of this file. A link to it is not.
 #[cfg(unix)]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
-    matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
+    matches!((file.metadata(), std::fs::symlink_metadata(path)), (Ok(a), Ok(b)) if same(&a, &b))
 }
 
 #[cfg(not(unix))]
@@ -412,7 +479,9 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("t.spool");
             spool_of_17(&path, is_finished);
-            let (destination, file) = Destination::claim_path(&path, keeps_finished).unwrap().unwrap();
+            let Claim::Ours((destination, file)) = Destination::claim_path(&path, keeps_finished).unwrap() else {
+                panic!("nobody else records to it");
+            };
             assert_eq!(destination.spool_path, path);
             assert_eq!(file.metadata().unwrap().len(), 0);
             assert_eq!(folder.path().join("t.17.spool").exists(), is_kept);

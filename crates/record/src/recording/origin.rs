@@ -1,5 +1,6 @@
 //! The origin of a recording: host, boot, and rank of the process.
 
+use crate::os::environment::variable;
 use std::ffi::{OsStr, OsString};
 
 /// Environment variables that hold the rank of the process.
@@ -17,7 +18,7 @@ pub(crate) fn rank_number(rank: &OsStr) -> Option<u32> {
 
 /// Returns the rank of this process according to the environment.
 pub(crate) fn rank_of_environment() -> Option<u32> {
-    rank_text(|name| std::env::var_os(name)).as_deref().and_then(rank_number)
+    rank_text(variable).as_deref().and_then(rank_number)
 }
 
 /// Returns the name of the host.

@@ -5,18 +5,24 @@
 //! flush, and each flush brings both up to date: it appends to the spare file, swaps their names, and appends to the
 //! other file. A file that is open elsewhere is never written; in that case, and if the system cannot swap names, a new
 //! spare is copied.
+//!
+//! A file that is being written is private to its user; with the output's name it gets the permissions of the file that
+//! it replaces, or those of any new file. At the end, the spool is removed only after the output is on the disk, and
+//! only if all of it could be read.
 
 use crate::error::Error;
 use crate::os::file::{Lease, exchange, reserve_beyond_end};
+use crate::os::private_file::{self, OutputPermissions};
 use crate::os::process::fork_generation;
+use crate::os::stderr::say;
 use crate::recording::background;
-use crate::recording::destination::{Destination, OutputKind, is_at, trace_form, with_ending};
+use crate::recording::destination::{Destination, NEXT, OutputKind, is_at, trace_form, with_ending};
 use crate::recording::quiet_file::{self, QuietFile, QuietSource};
 use crate::stats::Stats;
 use ferrum_trace_format::ReserveAhead;
-use ferrum_trace_format::spool::{self, Converter, EventCounter, write_whole};
+use ferrum_trace_format::spool::{self, Converter, EventCounter, Summary, write_whole};
 use ferrum_trace_model::Trigger;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,32 +99,50 @@ impl Output {
     /// Brings the output up to date for the last time, and removes the spool unless it is the output.
     pub(crate) fn finish(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
         self.update(spool, false, &|| ())?;
-        let stats = match &self.written {
+        let summary = match &self.written {
             // Not from the current spool: a thread that was suspended in the middle of an event may have finished it
             // since.
-            Some(written) => {
-                let summary = written.converter.summary(spool).map_err(|cause| self.cannot_convert(cause))?;
-                Stats::new(&summary, spool_bytes)
-            }
-            None => self.stats(spool, spool_bytes)?,
+            Some(written) => written.converter.summary(spool).map_err(|cause| self.cannot_convert(cause))?,
+            None => self.summary(spool)?,
         };
         self.drop_spare();
-        if self.form() != OutputKind::Spool {
-            let _ = std::fs::remove_file(&self.destination.spool_path);
+        match self.destination.permissions {
+            Some(permissions) => permissions.give_to(spool),
+            None => self.remove_spool(spool, &summary)?,
         }
-        Ok(stats)
+        Ok(Stats::new(&summary, spool_bytes))
+    }
+
+    /// Removes the spool once the output is on the disk. A spool that could not be read completely stays, and a line
+    /// says so.
+    fn remove_spool(&self, spool: &File, summary: &Summary) -> Result<(), Error> {
+        if let Some(written) = &self.written {
+            let synced = written.current.sync_data().and_then(|()| private_file::sync_folder(self.path()));
+            synced.map_err(|cause| self.cannot_write(cause))?;
+        }
+        let path = &self.destination.spool_path;
+        if let Some(why) = summary.why_incomplete() {
+            let (output, spool) = (self.path().display(), path.display());
+            say(&format!("{output}: {why}; the spool is kept: ferrum-trace recover {spool}"));
+        } else if is_at(spool, path) {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(())
     }
 
     /// Returns the counts so far.
     pub(crate) fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        Ok(Stats::new(&self.summary(spool)?, spool_bytes))
+    }
+
+    fn summary(&mut self, spool: &File) -> Result<Summary, Error> {
         let path = &self.destination.spool_path;
         let format_error = |cause| Error::format(path, cause);
         let counter = match &mut self.counter {
             Some(counter) => counter,
             None => self.counter.insert(EventCounter::open(spool).map_err(format_error)?),
         };
-        let summary = counter.summary(spool).map_err(format_error)?;
-        Ok(Stats::new(&summary, spool_bytes))
+        counter.summary(spool).map_err(format_error)
     }
 
     fn update(&mut self, spool: &File, wants_spare: bool, events_are_seen: &dyn Fn()) -> Result<(), Error> {
@@ -154,7 +178,7 @@ impl Output {
 
     fn drop_spare(&mut self) {
         self.spare = None;
-        let _ = std::fs::remove_file(spare_path(&self.destination));
+        let _ = private_file::remove(&spare_path(&self.destination));
     }
 
     /// Writes the output for the first time. Returns `None` if nothing has been recorded and a file exists: a trace is
@@ -167,11 +191,12 @@ impl Output {
     ) -> Result<Option<Written>, Error> {
         let mut converter = Converter::open(spool, form).map_err(|cause| self.cannot_convert(cause))?;
         let path = spare_path(&self.destination);
-        let file = create(&path).map_err(|cause| self.cannot_write(cause))?;
+        let file = private_file::create_anew(&path).map_err(|cause| self.cannot_write(cause))?;
         let (body_end, tail) = self.append(&file, 0, &mut converter, spool, events_are_seen)?;
         if !converter.has_events() && self.path().exists() {
             return Ok(None);
         }
+        OutputPermissions::at(self.path()).give_to(&file);
         std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
         Ok(Some(Written { converter, current: file, body_end, tail }))
     }
@@ -191,6 +216,7 @@ impl Output {
             self.spare = Some(file);
             return Ok(written);
         }
+        OutputPermissions::at(self.path()).give_to(&file);
         let is_swapped = exchange(&path, self.path()).is_ok();
         if !is_swapped {
             std::fs::rename(&path, self.path()).map_err(|cause| self.cannot_write(cause))?;
@@ -202,6 +228,7 @@ impl Output {
         // If someone else put another file in the output's place, it has the spare's name now. It is removed, as a
         // plain rename would have done.
         let is_ours = is_swapped && is_at(&before, &path);
+        OutputPermissions::take_from(&before);
         if is_ours && catch_up(&before, old_end, &written).is_some() {
             self.spare = Some(before);
         } else {
@@ -248,16 +275,20 @@ impl Output {
 pub(crate) fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micros: bool) -> Result<(), Error> {
     let form = trace_form(path);
     let form = if whole_micros { form.in_whole_micros() } else { form };
-    let next = with_ending(path, ".next");
+    let next = with_ending(path, NEXT);
     let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
-    let file = create(&next).map_err(cannot_write)?;
+    let file = private_file::create_anew(&next).map_err(cannot_write)?;
     let mut out = QuietFile::new(&file, 0);
     let source = QuietSource(spool);
     let written = Converter::open(&source, form)
         .and_then(|converter| write_whole(converter.with_trigger(Some(trigger)), &source, &mut out, n_workers()))
         .map_err(|cause| Error::format(path, cause))
         .and_then(|_| out.flush().map_err(cannot_write))
-        .and_then(|()| std::fs::rename(&next, path).map_err(cannot_write));
+        .and_then(|()| {
+            OutputPermissions::at(path).give_to(&file);
+            // What is in the dump is about to be overwritten in the ring.
+            file.sync_data().and_then(|()| std::fs::rename(&next, path)).map_err(cannot_write)
+        });
     if written.is_err() {
         let _ = std::fs::remove_file(&next);
     }
@@ -266,17 +297,12 @@ pub(crate) fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micr
 
 /// Returns the path of the file that is being written.
 fn spare_path(destination: &Destination) -> PathBuf {
-    with_ending(&destination.output, ".next")
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
+    with_ending(&destination.output, NEXT)
 }
 
 /// Copies a file to `path`.
 fn copy(original: &File, path: &Path) -> io::Result<File> {
-    let _ = std::fs::remove_file(path);
-    let copy = create(path)?;
+    let copy = private_file::create_anew(path)?;
     quiet_file::copy(original, &copy)?;
     Ok(copy)
 }

@@ -2,8 +2,10 @@
 
 use crate::os::clock::{self, ClockKind};
 use crate::recording::background;
+use crate::recording::destination::with_ending;
 use crate::stats::Stats;
 use crate::util::lock::lock;
+use ferrum_trace_format::spool::FILE_ENDING;
 use ferrum_trace_model::settings::Rotate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -126,6 +128,8 @@ impl Part {
         let n_kept = self.shared.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
         while completed.paths.len() > n_kept {
             if let Some((_, oldest)) = completed.paths.pop_first() {
+                // The spool is there if it could not be read completely.
+                let _ = std::fs::remove_file(with_ending(&oldest, FILE_ENDING));
                 let _ = std::fs::remove_file(oldest);
             }
         }
@@ -151,6 +155,7 @@ mod tests {
         let complete = |part: &Part| {
             let path = folder.join(part.number.to_string());
             std::fs::write(&path, "").unwrap();
+            std::fs::write(with_ending(&path, FILE_ENDING), "").unwrap();
             part.mark_complete(&path, Stats::default());
         };
         [2, 3, 4].into_iter().for_each(|number| complete(&first.next(number)));
@@ -158,6 +163,8 @@ mod tests {
         complete(&first);
         let kept = [1, 2, 3, 4].map(|number: u32| folder.join(number.to_string()).exists());
         assert_eq!(kept, [false, false, true, true]);
+        let kept_spools = [1, 2, 3, 4].map(|number: u32| folder.join(format!("{number}.spool")).exists());
+        assert_eq!(kept_spools, kept);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use crate::memory::spool::Spool;
 use crate::os::clock::ClockKind;
 use crate::recording::background;
 use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
-use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
+use crate::recording::destination::{COPY, Claimed, ClaimedPart, Destination, OutputKind, Staged, is_at, with_ending};
 use crate::recording::ending_thread::EndingThreadWriter;
 use crate::recording::keeper;
 use crate::recording::options::SessionOptions;
@@ -380,7 +380,7 @@ impl Session {
             self.count_dropped(interrupted::take());
             self.calibrate();
             if self.spool.is_ring() {
-                let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
+                let copy = Snapshot::take(self.spool.file(), &with_ending(output.spool_path(), COPY))?;
                 return output.rewrite(copy.file());
             }
             // Threads continue to record: the calibration point above lies before their latest events.
@@ -484,6 +484,11 @@ impl Session {
     /// Returns the path of the spool.
     pub(crate) fn spool_path(&self) -> PathBuf {
         lock(&self.output).spool_path().to_owned()
+    }
+
+    /// Returns the path of the spool if it is still there: someone may have removed its folder.
+    pub(crate) fn spool_on_disk(&self) -> Option<PathBuf> {
+        Some(self.spool_path()).filter(|path| is_at(self.spool.file(), path))
     }
 
     /// Returns the path of the output.

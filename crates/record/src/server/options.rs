@@ -1,6 +1,7 @@
 //! Options of the interface: address, directory, token, limit.
 
 use crate::lifecycle::environment::{self, HTTP, HTTP_DIR, HTTP_TOKEN, OUT};
+use crate::os::environment::variable;
 use crate::os::stderr::say;
 use crate::recording::origin::rank_of_environment;
 use crate::recording::pattern::Pattern;
@@ -51,7 +52,7 @@ impl HttpOptions {
 
     /// Returns the options that the environment requests, if any. `Err` is a message about an invalid value.
     pub(super) fn from_environment() -> Result<Option<Self>, String> {
-        let text = |name| std::env::var_os(name).filter(|value| !environment::is_off(value));
+        let text = |name| variable(name).filter(|value| !environment::is_off(value));
         let Some(address) = text(HTTP) else {
             return Ok(None);
         };
@@ -59,7 +60,7 @@ impl HttpOptions {
         let directory = text(HTTP_DIR).map(PathBuf::from).or_else(|| text(OUT).and_then(|out| folder_of(&out)));
         let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
         let mut options = Self::new(directory.unwrap_or_else(|| ".".into())).address(address);
-        if let Some(token) = std::env::var_os(HTTP_TOKEN).filter(|token| !token.is_empty()) {
+        if let Some(token) = variable(HTTP_TOKEN).filter(|token| !token.is_empty()) {
             let token = token.into_string().map_err(|_| format!("{HTTP_TOKEN}: expected text in UTF-8"))?;
             options = options.token(token);
         }

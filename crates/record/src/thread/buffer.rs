@@ -60,7 +60,8 @@ impl ChunkMemory for Words {
     fn load(&self, word: usize, order: Ordering) -> u64 {
         // SAFETY: the pointer is `NO_CHUNK`, of which only the header is read since its limit is zero, or it points to
         // a chunk or a stack that `attach.rs` keeps mapped while it is set here. Callers index the header, or stay
-        // below the limit of the chunk or the stack.
+        // below `chunk::limit` or `open_slot::limit`, which are never more than the size of the chunk or the stack,
+        // whatever another process has stored there.
         unsafe { &*self.0.add(word) }.load(order)
     }
 
@@ -132,6 +133,8 @@ pub(crate) struct ThreadBuffer {
     words: Cell<*const AtomicU64>,
     /// The thread's stack of open spans.
     stack: Cell<*const AtomicU64>,
+    /// Number of levels of the stack.
+    stack_levels: Cell<u64>,
     /// Low 32 bits: the number of open guards of this thread. [`HELD`]: the buffer is being changed. Both are in one
     /// word, so that one comparison detects every exception.
     state: Cell<u64>,
@@ -160,6 +163,7 @@ impl ThreadBuffer {
         Self {
             words: Cell::new(NO_CHUNK.as_ptr()),
             stack: Cell::new(NO_CHUNK.as_ptr()),
+            stack_levels: Cell::new(0),
             state: Cell::new(0),
             last: Cell::new(0),
             ended: [const { Cell::new(0) }; ENDED_LEVELS],
@@ -232,7 +236,7 @@ impl ThreadBuffer {
         self.state.set(state | HELD);
         compiler_fence(Ordering::SeqCst);
         let stack = Words(self.stack.get());
-        let has_slot = u64::from(level) < open_slot::limit(&stack);
+        let has_slot = u64::from(level) < open_slot::limit(&stack, self.stack_levels.get());
         if has_slot {
             open_slot::fill(&stack, level as usize, site, start, args.iter().map(Arg::type_and_word));
         }
@@ -245,7 +249,7 @@ impl ThreadBuffer {
     #[inline(always)]
     fn empty_slot(&self, level: u32) {
         let stack = Words(self.stack.get());
-        if u64::from(level) < open_slot::limit(&stack) {
+        if u64::from(level) < open_slot::limit(&stack, self.stack_levels.get()) {
             open_slot::empty(&stack, level as usize);
         }
     }
@@ -404,14 +408,17 @@ impl Held<'_> {
         self.buffer.words.set(NO_CHUNK.as_ptr());
     }
 
-    /// Points the buffer to another stack of open spans. The caller keeps it as long as it is set here.
-    pub(crate) fn set_stack(&self, words: *const AtomicU64) {
+    /// Points the buffer to another stack of open spans, with this number of levels. The caller keeps it as long as it
+    /// is set here.
+    pub(crate) fn set_stack(&self, words: *const AtomicU64, n_levels: usize) {
         self.buffer.stack.set(words);
+        self.buffer.stack_levels.set(n_levels as u64);
     }
 
     /// Removes the pointer to the stack of open spans.
     pub(crate) fn clear_stack(&self) {
         self.buffer.stack.set(NO_CHUNK.as_ptr());
+        self.buffer.stack_levels.set(0);
     }
 
     /// Puts a span that begins on the stack of open spans, if that has a slot for its level.
@@ -429,7 +436,7 @@ impl Held<'_> {
 
     /// Returns true if the stack of open spans has a slot for a level.
     pub(crate) fn has_slot(&self, level: u32) -> bool {
-        u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()))
+        u64::from(level) < open_slot::limit(&Words(self.buffer.stack.get()), self.buffer.stack_levels.get())
     }
 
     /// Returns true if there is a chunk to write to.
@@ -495,8 +502,9 @@ impl Held<'_> {
             let word = std::array::from_fn(|_| bytes.next().unwrap_or(0));
             writer.put(u64::from_le_bytes(word));
         }
-        let chunk_start = chunk::index(&writer.words) * CHUNK_BYTES as u64;
-        Some(chunk_start + writer.publish())
+        // Wraps if another process has changed the index; the text is not found then.
+        let chunk_start = chunk::index(&writer.words).wrapping_mul(CHUNK_BYTES as u64);
+        Some(chunk_start.wrapping_add(writer.publish()))
     }
 
     fn append_since(&self, draft: &Draft<'_>, since_base: u64) -> Option<u64> {

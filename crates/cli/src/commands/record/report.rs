@@ -101,6 +101,8 @@ impl<'a> Report<'a> {
             "processes still record here; the trace has what they had recorded so far"
         } else if self.error.is_some() {
             "the files of the processes are kept here"
+        } else if recorded.has_damage() {
+            "the files of the processes are kept here, because not all of them could be read completely"
         } else if self.args.keep {
             "the files of the individual processes"
         } else {

@@ -33,6 +33,9 @@ With --json, one object per file, each on a line, in the order of the files:
                `summary --json`
   finished     whether the recorder finished the spool itself
   live         whether its process still records; the trace is then a snapshot
+  kept         why the spool was not removed: `requested`, `still records`,
+               `unknown` (whether its process still records), `incomplete` (not
+               all of it could be read), or null
   damaged      damaged places that were skipped
   diagnostics  the first 1000 of them, as objects of `offset` (bytes from the
                start of the spool) and `message`
@@ -52,9 +55,10 @@ Exit codes:
 /// opens: Chrome trace JSON, compressed if the name ends in `.gz` or `.zst`, or a Perfetto trace if it ends in
 /// `.pftrace`.
 ///
-/// The trace appears under its name only when it is complete; then the spool is removed. The spool of a process that
-/// still runs is kept, and the trace is a snapshot. If this command is killed, its unfinished file
-/// (`trace.json.PID-XXXXXX.tmp`) stays, and the next command that writes the same trace removes it.
+/// The trace appears under its name only when it is complete; then the spool is removed, if all of it was read. A spool
+/// with damage or missing data is kept. So is the spool of a process that still runs, and the trace is a snapshot. If
+/// this command is killed, its unfinished file (`trace.json.PID-XXXXXX.tmp`) stays, and the next command that writes
+/// the same trace removes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(mut_arg("json", |arg| arg.help("Print a report as JSON on stdout, one object per file")))]
@@ -82,8 +86,8 @@ pub(crate) struct RecoverArgs {
 
     /// Keep the spool instead of removing it
     ///
-    /// Without this flag, it is removed once the trace is completely on disk. A spool that its recorder has finished
-    /// (an output path that ends in `.spool`) is always kept.
+    /// Without this flag, it is removed once the trace is completely on disk. A spool that could not be read
+    /// completely, or that its recorder has finished (an output path that ends in `.spool`), is always kept.
     #[arg(short, long)]
     pub(crate) keep: bool,
 

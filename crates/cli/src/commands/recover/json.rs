@@ -1,6 +1,6 @@
 //! The object of `recover`.
 
-use crate::input::recovery::Recovered;
+use crate::input::recovery::{KeepReason, Recovered};
 use crate::render::json::{RecordingObject, VERSION};
 use ferrum_trace_format::spool::layout::StopReason;
 use serde::Serialize;
@@ -18,6 +18,7 @@ pub(crate) struct RecoverObject<'a> {
     recorder: RecordingObject<'a>,
     finished: bool,
     live: bool,
+    kept: Option<&'static str>,
     damaged: u64,
     diagnostics: Vec<DiagnosticObject<'a>>,
 }
@@ -44,6 +45,7 @@ impl<'a> RecoverObject<'a> {
             recorder: (&summary.recording).into(),
             finished: summary.finished,
             live: recovered.is_live(),
+            kept: recovered.kept.as_ref().map(KeepReason::name),
             damaged: summary.n_diagnostics,
             diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
         }
@@ -88,7 +90,7 @@ mod tests {
             r#""stop_reason":"no_space","recorder":{"process":null,"rank":null,"part":null,"recorded":null,"#,
             r#""dropped":3,"dropped_by_thread":{"main 7":3},"stop_reason":"no_space","limit_bytes":null,"#,
             r#""ring_bytes":null,"overwritten_chunks":0,"unfinished":0,"unfinished_by_thread":{},"lost_texts":0,"dumps_refused":{},"trigger":null},"#,
-            r#""finished":true,"live":false,"damaged":9,"#,
+            r#""finished":true,"live":false,"kept":null,"damaged":9,"#,
             r#""diagnostics":[{"offset":64,"message":"odd \"thing\""}]}"#,
             "\n"
         );

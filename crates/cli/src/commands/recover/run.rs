@@ -61,9 +61,9 @@ fn report(name: &str, outcome: Result<Outcome, UserError>, printer: &mut Printer
 }
 
 fn status_of(recovered: &Recovered) -> ExitStatus {
-    match (recovered.cleanup_errors.len(), recovered.summary.n_diagnostics) {
-        (0, 0) => ExitStatus::Success,
-        (0, _) => ExitStatus::Finding,
-        _ => ExitStatus::Error,
+    match recovered.summary.why_incomplete() {
+        _ if !recovered.cleanup_errors.is_empty() => ExitStatus::Error,
+        Some(_) => ExitStatus::Finding,
+        None => ExitStatus::Success,
     }
 }
