@@ -2,7 +2,10 @@
 
 pub(crate) mod clock;
 pub(crate) mod environment;
+pub(crate) mod fault;
 pub(crate) mod file;
+pub(crate) mod file_size;
+pub(crate) mod memory;
 pub(crate) mod private_file;
 pub(crate) mod process;
 pub(crate) mod signal;
