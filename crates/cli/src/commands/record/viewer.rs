@@ -1,9 +1,11 @@
 //! Shows a trace in ui.perfetto.dev, which fetches it from this machine.
 //!
-//! The page fetches files only from `http://127.0.0.1:9001`, so one file is served there, once.
+//! The page fetches files only from `http://127.0.0.1:9001`, so one file is served there, once. Every user of the
+//! machine can connect to that port, so the path contains a secret that only the page's link has.
 
 use crate::user_error::UserError;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
@@ -27,7 +29,8 @@ const REQUEST_BYTES_MAX: u64 = 16 << 10;
 pub(crate) struct ViewerServer {
     listener: TcpListener,
     file: File,
-    name: String,
+    /// The secret, and the name of the file.
+    path: String,
     timeout: Duration,
 }
 
@@ -49,12 +52,12 @@ impl ViewerServer {
             UserError::new("--open", what).hint(format!("open {PAGE} and drop {} on it", trace.display()))
         })?;
         let file = File::open(trace).map_err(|cause| UserError::at(trace, format!("cannot open: {cause}")))?;
-        Ok(Self { listener, file, name: url_name(trace), timeout: TIMEOUT })
+        Ok(Self { listener, file, path: secret_path(trace), timeout: TIMEOUT })
     }
 
     /// Returns the URL to open in a browser.
     pub(crate) fn url(&self) -> String {
-        format!("{PAGE}/#!/?url=http://{}/{}", self.address(), self.name)
+        format!("{PAGE}/#!/?url=http://{}{}", self.address(), self.path)
     }
 
     /// Opens the page if there is a desktop.
@@ -99,22 +102,28 @@ impl ViewerServer {
     fn answer(&mut self, mut client: TcpStream) -> io::Result<Served> {
         client.set_nonblocking(false)?;
         let head = read_head(&mut client)?;
-        let path = format!("/{}", self.name);
         client.set_write_timeout(Some(TRANSFER_TIMEOUT))?;
         match Request::of(&head) {
             // Another page may resolve its own name to this address (DNS rebinding).
             Some(request) if request.host != self.address() => refuse(&mut client, "403 Forbidden"),
+            Some(Request { origin: Some(origin), .. }) if origin != PAGE => refuse(&mut client, "403 Forbidden"),
             Some(Request { method: "OPTIONS", .. }) => {
                 let allowed = "Access-Control-Allow-Methods: GET\r\nAccess-Control-Allow-Headers: *\r\n\
                                Access-Control-Allow-Private-Network: true\r\n";
                 write_head(&mut client, "204 No Content", 0, allowed)?;
                 Ok(Served::Nothing)
             }
-            Some(Request { method: "GET", path: asked, .. }) if asked == path => self.send(&mut client),
+            Some(Request { method: "GET", path: asked, .. }) if self.is_path(asked) => self.send(&mut client),
             Some(Request { method: "GET", .. }) => refuse(&mut client, "404 Not Found"),
             Some(_) => refuse(&mut client, "405 Method Not Allowed"),
             None => refuse(&mut client, "400 Bad Request"),
         }
+    }
+
+    /// Compares a path in a time that reveals nothing about the secret.
+    fn is_path(&self, asked: &str) -> bool {
+        let differences = self.path.bytes().zip(asked.bytes()).fold(0, |all, (known, asked)| all | (known ^ asked));
+        self.path.len() == asked.len() && differences == 0
     }
 
     fn send(&mut self, client: &mut TcpStream) -> io::Result<Served> {
@@ -132,6 +141,8 @@ struct Request<'a> {
     method: &'a str,
     path: &'a str,
     host: &'a str,
+    /// The page that sent the request, if a browser did.
+    origin: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -139,11 +150,14 @@ impl<'a> Request<'a> {
         let (first, fields) = head.split_once("\r\n")?;
         let mut words = first.split(' ');
         let (method, path, version) = (words.next()?, words.next()?, words.next()?);
-        let host = fields.lines().find_map(|field| {
-            let (name, value) = field.split_once(':')?;
-            name.eq_ignore_ascii_case("host").then(|| value.trim())
-        })?;
-        version.starts_with("HTTP/1.").then_some(Self { method, path, host })
+        let field = |wanted: &str| {
+            fields.lines().find_map(|field| {
+                let (name, value) = field.split_once(':')?;
+                name.eq_ignore_ascii_case(wanted).then(|| value.trim())
+            })
+        };
+        let (host, origin) = (field("host")?, field("origin"));
+        version.starts_with("HTTP/1.").then_some(Self { method, path, host, origin })
     }
 }
 
@@ -179,6 +193,13 @@ fn write_head(client: &mut TcpStream, status: &str, n_bytes: u64, more: &str) ->
     client.write_all(head.as_bytes())
 }
 
+/// Returns a path with 128 random bits before the name of a file.
+fn secret_path(trace: &Path) -> String {
+    // The standard library's hashers have keys from the system's source of random numbers.
+    let random = || RandomState::new().hash_one(std::process::id());
+    format!("/{:016x}{:016x}/{}", random(), random(), url_name(trace))
+}
+
 /// Returns the name of a file without characters that URLs must escape.
 fn url_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -198,7 +219,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        ViewerServer { listener, file, name: url_name(Path::new("d/my trace.json")), timeout }
+        ViewerServer { listener, file, path: secret_path(Path::new("d/my trace.json")), timeout }
     }
 
     /// Sends a request, with `HOST` replaced by the address, and returns the response.
@@ -213,19 +234,27 @@ mod tests {
     #[test]
     fn the_file_is_served_once_and_only_to_the_page() {
         let server = server(b"[1,2,3]", TIMEOUT);
-        let address = server.address();
-        assert_eq!(server.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}/my_trace.json"));
+        let (address, path) = (server.address(), server.path.clone());
+        assert!(path.ends_with("/my_trace.json") && path.len() == "//my_trace.json".len() + 32, "{path}");
+        assert_eq!(server.url(), format!("https://ui.perfetto.dev/#!/?url=http://{address}{path}"));
         let server = std::thread::spawn(move || server.serve().unwrap());
-        let status = |request: &str| ask(&address, request).lines().next().unwrap_or_default().to_owned();
+        let request = |request: &str| ask(&address, &request.replace("PATH", &path));
+        let status = |head: &str| request(head).lines().next().unwrap_or_default().to_owned();
         assert_eq!(status("GET /other HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
-        assert_eq!(status("GET /my_trace.json HTTP/1.1\r\nHost: evil.example\r\n\r\n"), "HTTP/1.1 403 Forbidden");
+        // Other users of the machine know neither the secret nor a part of it.
+        assert_eq!(status("GET /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        let guessed = format!("GET /{}/my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n", "0".repeat(32));
+        assert_eq!(status(&guessed), "HTTP/1.1 404 Not Found");
+        let other_page = "GET PATH HTTP/1.1\r\nHost: HOST\r\nOrigin: https://evil.example\r\n\r\n";
+        assert_eq!(status(other_page), "HTTP/1.1 403 Forbidden");
+        assert_eq!(status("GET PATH HTTP/1.1\r\nHost: evil.example\r\n\r\n"), "HTTP/1.1 403 Forbidden");
         assert_eq!(status("GET /../etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 404 Not Found");
-        assert_eq!(status("POST /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 405 Method Not Allowed");
+        assert_eq!(status("POST PATH HTTP/1.1\r\nHost: HOST\r\n\r\n"), "HTTP/1.1 405 Method Not Allowed");
         assert_eq!(status("hello\r\n\r\n"), "HTTP/1.1 400 Bad Request");
-        let asked = ask(&address, "OPTIONS /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
+        let asked = request("OPTIONS PATH HTTP/1.1\r\nHost: HOST\r\nOrigin: https://ui.perfetto.dev\r\n\r\n");
         assert!(asked.starts_with("HTTP/1.1 204 "), "{asked}");
         assert!(asked.contains("\r\nAccess-Control-Allow-Private-Network: true\r\n"), "{asked}");
-        let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nhost: HOST\r\n\r\n");
+        let answer = request("GET PATH HTTP/1.1\r\nhost: HOST\r\nOrigin: https://ui.perfetto.dev\r\n\r\n");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n"), "{head}");
         assert!(head.contains("\r\nAccess-Control-Allow-Origin: https://ui.perfetto.dev\r\n"), "{head}");
@@ -237,15 +266,21 @@ mod tests {
     #[test]
     fn failed_connections_do_not_block_the_page() {
         let server = server(b"[]", TIMEOUT);
-        let address = server.address();
+        let (address, path) = (server.address(), server.path.clone());
         let server = std::thread::spawn(move || server.serve().unwrap());
         drop(TcpStream::connect(&address).unwrap());
         let mut endless = TcpStream::connect(&address).unwrap();
         // The server closes the connection, so that a write fails.
         while endless.write_all(&[b'x'; 4096]).is_ok() {}
-        let answer = ask(&address, "GET /my_trace.json HTTP/1.1\r\nHost: HOST\r\n\r\n");
+        let answer = ask(&address, &format!("GET {path} HTTP/1.1\r\nHost: HOST\r\n\r\n"));
         assert!(answer.ends_with("\r\n\r\n[]"), "{answer}");
         assert_eq!(server.join().unwrap(), Served::File);
+    }
+
+    #[test]
+    fn every_server_has_another_secret() {
+        let [one, other] = [(); 2].map(|()| secret_path(Path::new("t.json")));
+        assert_ne!(one, other);
     }
 
     #[test]
