@@ -360,6 +360,10 @@ pub mod about {
             NoSpace = "no_space",
             /// The spool could not be enlarged for another reason.
             Io = "io",
+            /// The process may not write larger files (`RLIMIT_FSIZE`).
+            FileSize = "file_size",
+            /// Another process cut the spool, and data was lost with it.
+            Truncated = "truncated",
         }
     }
 
@@ -386,6 +390,8 @@ pub mod about {
                 Self::Limit => "the limit was reached",
                 Self::NoSpace => "no space was left on the device",
                 Self::Io => "the spool could not be enlarged",
+                Self::FileSize => "the process may not write larger files",
+                Self::Truncated => "another process cut the spool",
             }
         }
 
@@ -393,7 +399,7 @@ pub mod about {
         pub fn describe_with_limit(self, limit: &str) -> String {
             match self {
                 Self::Limit => format!("the limit of {limit} was reached"),
-                Self::NoSpace | Self::Io => self.describe().to_owned(),
+                Self::NoSpace | Self::Io | Self::FileSize | Self::Truncated => self.describe().to_owned(),
             }
         }
     }

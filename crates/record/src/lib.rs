@@ -96,6 +96,7 @@
 //! | `FERRUM_TRACE_HTTP_TOKEN` | token that requests must send as `Authorization: Bearer`; without it, only loopback addresses and Unix sockets are allowed |
 //! | `FERRUM_TRACE_HTTP_DIR` | directory of recordings that are started over HTTP; by default that of `FERRUM_TRACE_OUT`, or the current directory |
 //! | `FERRUM_TRACE_TIME` | `us`: times in JSON are whole microseconds, and every event has `dur`, for readers that accept nothing else; `ns`, the default: three decimals |
+//! | `FERRUM_TRACE_SIGBUS` | `off`: no handler of `SIGBUS` is installed; see [`RecorderBuilder::without_sigbus_handler`] |
 //! | `FERRUM_TRACE_CLOCK` | `auto`, `ticks` (the processor's counter) or `monotonic` (the system's clock) |
 //!
 //! An invalid value of `FERRUM_TRACE_LIMIT`, `_RING`, `_ROTATE`, `_WINDOW`, `_CATEGORIES` or `_DUMPS` switches
@@ -149,8 +150,8 @@
 //!   lane, named `NAME (2)`.
 //! - Between threads, times may differ by up to 40 ns: the counters of two cores are read without a fence.
 //! - A signal handler may record. If it interrupts the recorder itself on the same thread, its event is counted as
-//!   dropped. The first event of a thread, and of a call site, should not come from a signal handler, since it
-//!   allocates.
+//!   dropped. It may also interrupt the allocator: events allocate no memory, not even the first one of a thread, a
+//!   call site or a name. docs/production.md lists the exceptions.
 //!
 //! # No file appears?
 //!
@@ -179,7 +180,8 @@
 //! # Non-goals
 //!
 //! It does not sample, sends nothing anywhere, and installs no signal handler except for the signal that a [`Trigger`]
-//! names. It does not read traces: that is the command `ferrum-trace`.
+//! names, and for `SIGBUS` while it records, which concerns its own memory only
+//! ([`RecorderBuilder::without_sigbus_handler`]). It does not read traces: that is the command `ferrum-trace`.
 
 mod error;
 mod face;

@@ -4,8 +4,8 @@
 //! which stops before every instruction.
 
 use crate::sys::{
-    Ending, Fork, SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, allocate_and_free, exit_at_once, fork, on_signal, send_to_thread,
-    set_alarm, set_profiling_timer, set_trap_flag, step_through, this_thread, wait_for,
+    Ending, Fork, SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, exit_at_once, fork, on_signal, send_to_thread, set_alarm,
+    set_profiling_timer, set_trap_flag, step_through, this_thread, wait_for,
 };
 use crate::work::record;
 use crate::{Scene, report};
@@ -31,19 +31,18 @@ pub(crate) const SCENES: &[Scene] = &[
     ("storm-on-forks-and-first-records", || storm_on_forks(false)),
     ("storm-on-restarts", storm_on_restarts),
     ("timer", timer),
-    ("first-record-amid-allocation", first_record_amid_allocation),
 ];
 
 /// Events that handlers have recorded or tried to record.
-static HANDLED: AtomicU64 = AtomicU64::new(0);
+pub(crate) static HANDLED: AtomicU64 = AtomicU64::new(0);
 
 /// Number of signals whose handlers have begun.
 static DELIVERED: AtomicU64 = AtomicU64::new(0);
 
 /// Time limit of a scene in seconds.
-const ALARM: u32 = 100;
+pub(crate) const ALARM: u32 = 100;
 
-extern "C" fn record_span(_signal: i32) {
+pub(crate) extern "C" fn record_span(_signal: i32) {
     DELIVERED.fetch_add(1, Ordering::Relaxed);
     HANDLED.fetch_add(1, Ordering::Relaxed);
     let _span = span!("handler");
@@ -60,7 +59,7 @@ extern "C" fn record_all_kinds(_signal: i32) {
 }
 
 /// Reports the counts. Nothing may be recorded after this.
-fn report_counts(n_work: u64) {
+pub(crate) fn report_counts(n_work: u64) {
     let stats = finish().unwrap();
     report!("work {n_work}");
     report!("handled {}", HANDLED.load(Ordering::Relaxed));
@@ -374,32 +373,4 @@ fn timer() {
     });
     set_profiling_timer(Duration::ZERO);
     report_counts(n_work.into_inner());
-}
-
-/// The step of the current thread at which its handler records, and the number of steps so far.
-static RECORD_AT: AtomicU64 = AtomicU64::new(0);
-static STEPS: AtomicU64 = AtomicU64::new(0);
-
-extern "C" fn record_at_one_step(_signal: i32) {
-    if STEPS.fetch_add(1, Ordering::Relaxed) == RECORD_AT.load(Ordering::Relaxed) {
-        record_span(0);
-    }
-}
-
-/// Threads that allocate and record only one event, in a handler: once at each instruction.
-fn first_record_amid_allocation() {
-    set_alarm(ALARM);
-    on_signal(SIGTRAP, record_at_one_step);
-    drop(span!("handler"));
-    let mut stepped = true;
-    for step in 0.. {
-        RECORD_AT.store(step, Ordering::Relaxed);
-        STEPS.store(0, Ordering::Relaxed);
-        stepped &= std::thread::spawn(move || step_through(|| allocate_and_free(5000))).join().unwrap();
-        if STEPS.load(Ordering::Relaxed) <= step {
-            break;
-        }
-    }
-    report!("stepped {stepped}");
-    report_counts(1);
 }

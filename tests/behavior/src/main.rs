@@ -3,11 +3,13 @@
 //! A scene records to the path in `FERRUM_TRACE_OUT`, unless it starts a recording itself, and reports to the test on
 //! standard output. Its other files go to the working directory.
 
+mod allocating;
 mod ending;
 mod flushing;
 mod forking;
 mod interrupting;
 mod killing;
+mod limited;
 mod moving;
 mod process_trees;
 mod recording_nothing;
@@ -23,12 +25,14 @@ type Scene = (&'static str, fn());
 
 fn main() {
     let all = [
+        allocating::SCENES,
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,
         process_trees::SCENES,
         interrupting::SCENES,
         killing::SCENES,
+        limited::SCENES,
         moving::SCENES,
         recording_nothing::SCENES,
         restarting::SCENES,

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub(crate) use libc::{SIGBUS, SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
 use libc::{SIGKILL, SIGURG};
-pub(crate) use libc::{SIGPROF, SIGTRAP, SIGUSR1, SIGUSR2, pthread_t};
 
 /// Time limit for a child process in milliseconds.
 const TIMEOUT_MILLIS: u32 = 10_000;
@@ -265,4 +265,26 @@ impl Drop for Lease {
         // SAFETY: releases the lease that `take` took.
         unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
     }
+}
+
+/// Sets the soft limit of a resource. The hard limit stays, so that it can be raised again.
+fn set_limit(resource: libc::__rlimit_resource_t, limit: Option<u64>) {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the place for the result is valid.
+    assert_eq!(unsafe { libc::getrlimit(resource, &mut limits) }, 0);
+    limits.rlim_cur = limit.unwrap_or(limits.rlim_max);
+    // SAFETY: the limits are valid.
+    assert_eq!(unsafe { libc::setrlimit(resource, &limits) }, 0, "{}", io::Error::last_os_error());
+}
+
+/// Limits the size of files that this process writes, or removes the limit.
+pub(crate) fn set_file_size_limit(n_bytes: Option<u64>) {
+    set_limit(libc::RLIMIT_FSIZE, n_bytes);
+}
+
+/// Limits the address space to its present size and this many bytes, or removes the limit.
+pub(crate) fn set_address_space_limit(n_bytes_more: Option<u64>) {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let n_pages: u64 = status.split(' ').next().unwrap().parse().unwrap();
+    set_limit(libc::RLIMIT_AS, n_bytes_more.map(|more| n_pages * 4096 + more));
 }

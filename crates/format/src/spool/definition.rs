@@ -99,6 +99,12 @@ pub fn write_site<'a>(
     put(bytes, TAG_SITE, id, &[], [name, category].into_iter().chain(keys));
 }
 
+/// Replaces the content of `bytes` by the definition of a thread without lost events, as [`write_site`] does for a
+/// site.
+pub fn write_thread(bytes: &mut Vec<u8>, id: u32, os_id: u64, name: &str) {
+    put(bytes, TAG_THREAD, id, &[os_id, 0], [name]);
+}
+
 fn put<'a>(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: impl IntoIterator<Item = &'a str>) {
     bytes.clear();
     bytes.extend_from_slice(&[0; 8]);

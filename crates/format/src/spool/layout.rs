@@ -171,5 +171,7 @@ pub fn stop_word(reason: StopReason) -> u64 {
         StopReason::Limit => 1,
         StopReason::NoSpace => 2,
         StopReason::Io => 3,
+        StopReason::FileSize => 4,
+        StopReason::Truncated => 5,
     }
 }

@@ -241,6 +241,14 @@ impl RecorderBuilder {
         self
     }
 
+    /// Installs no handler of `SIGBUS`, as `FERRUM_TRACE_SIGBUS=off` does. Without it, the program ends if another
+    /// process truncates the spool while it is recorded. The handler acts on faults in the spool alone, and passes all
+    /// others on to the handler that was there before.
+    pub fn without_sigbus_handler(mut self) -> Self {
+        self.options.session.handles_sigbus = false;
+        self
+    }
+
     /// Starts to record, or returns the recording that `FERRUM_TRACE_OUT` requested; see [`Recorder`].
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use crate::lifecycle::environment::{CATEGORIES, OUT, options_from_vars};
 use crate::lifecycle::{end, fork_and_exit, rotate};
 use crate::os::clock::ClockKind;
 use crate::os::stderr::say;
-use crate::process::categories;
 use crate::process::current::{Registry, with_registry, with_registry_to_start};
 use crate::process::options::Options;
 use crate::process::switch::{self, MONOTONIC, TICKS, UNDECIDED};
+use crate::process::{attach, categories};
 use crate::thread::buffer;
 use crate::watch::{panic_hook, steps, window};
 use std::sync::Arc;
@@ -88,6 +88,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
         return Err(Error::already_recording());
     }
     fork_and_exit::install();
+    attach::prepare();
     registry.start = Some(start_locked);
     // A forked child takes the path from here, and may be in another directory by then.
     if let Ok(absolute) = std::path::absolute(&options.session.out) {
@@ -97,8 +98,9 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
         pattern.make_absolute();
     }
     options.session.on_full_part = Some(rotate::rotate);
+    options.session.on_keeping = Some(attach::drop_retired);
     let recording = Recording::start(&options.session, &options.flight)?;
-    for site in &registry.sites {
+    for site in registry.sites.iter() {
         recording.define_site(site, site.known_id());
     }
     categories::begin(options.categories.clone());

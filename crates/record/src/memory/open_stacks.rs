@@ -69,6 +69,12 @@ impl ChunkMemory for OpenStack {
     }
 }
 
+/// Maximum number of stacks of a session. Spans of further threads are recorded when they end, but are not listed while
+/// they are open.
+const STACKS_MAX: usize = 1 << 14;
+/// Bytes of a thread's name that an [`Owner`] keeps.
+const NAME_BYTES: usize = 63;
+
 /// A thread that owns a stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
@@ -76,12 +82,31 @@ pub(crate) struct Owner {
     pub thread: u32,
     /// The system's number of the thread.
     pub os_id: u64,
-    pub name: String,
+    name: [u8; NAME_BYTES],
+    name_len: u8,
+}
+
+impl Owner {
+    /// Keeps the first bytes of the name, without an allocation: the caller may be a signal handler that interrupted
+    /// the allocator.
+    pub(crate) fn new(thread: u32, os_id: u64, name: &str) -> Self {
+        let len = name.floor_char_boundary(NAME_BYTES);
+        let mut kept = [0; NAME_BYTES];
+        kept[..len].copy_from_slice(&name.as_bytes()[..len]);
+        Self { thread, os_id, name: kept, name_len: len as u8 }
+    }
+
+    /// Returns the name of the thread, or its first bytes.
+    pub(crate) fn name(&self) -> &str {
+        let name = self.name.get(..self.name_len.into()).unwrap_or_default();
+        std::str::from_utf8(name).unwrap_or_default()
+    }
 }
 
 /// All stacks of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OpenStacks {
+    /// All memory is reserved at the start; the system provides each page at its first use.
     entries: Vec<Entry>,
     /// The chunk that has room for more small stacks.
     chunk: Option<MappedChunk>,
@@ -94,6 +119,12 @@ struct Entry {
     owner: Option<Owner>,
     /// Copied from the file before this one; the thread has not recorded here yet.
     is_inherited: bool,
+}
+
+impl Default for OpenStacks {
+    fn default() -> Self {
+        Self { entries: Vec::with_capacity(STACKS_MAX), chunk: None }
+    }
 }
 
 impl OpenStacks {
@@ -120,6 +151,9 @@ impl OpenStacks {
     }
 
     fn make(&mut self, n_levels: usize, fresh: impl FnOnce() -> Option<MappedChunk>) -> Option<OpenStack> {
+        if self.entries.len() >= STACKS_MAX {
+            return None;
+        }
         let n_words = LINE_WORDS * (1 + n_levels);
         let has_room = |chunk: &MappedChunk| (chunk::len(chunk) / 8) as usize + n_words <= CHUNK_WORDS;
         let chunk = match self.chunk.clone().filter(has_room) {

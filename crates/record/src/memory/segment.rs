@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use crate::memory::chunk::ChunkMemory;
+use crate::os::fault::Guarded;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, CHUNK_WORDS};
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// A mapped part of the file.
@@ -15,12 +16,21 @@ pub(crate) struct MappedSegment {
     len: usize,
     /// Position in the file.
     offset: u64,
+    /// Guards the memory if another process truncates the file. Dropped before the memory is unmapped.
+    guarded: Option<Guarded>,
 }
 
 // SAFETY: the memory is shared and only used through atomics.
 unsafe impl Send for MappedSegment {}
 // SAFETY: as for Send.
 unsafe impl Sync for MappedSegment {}
+
+/// A segment without memory, which takes the place of one that is mapped later.
+impl Default for MappedSegment {
+    fn default() -> Self {
+        Self { start: std::ptr::null_mut(), len: 0, offset: 0, guarded: None }
+    }
+}
 
 impl MappedSegment {
     /// Number of chunks.
@@ -47,7 +57,8 @@ impl MappedSegment {
 
 #[cfg(unix)]
 impl MappedSegment {
-    pub(crate) fn map(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+    /// Maps a part of the file. Sets `is_lost` if another process truncates the file and the memory is used later.
+    pub(crate) fn map(file: &File, offset: u64, len: usize, is_lost: &Arc<AtomicBool>) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
         let from = libc::off_t::try_from(offset).map_err(io::Error::other)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -59,7 +70,7 @@ impl MappedSegment {
             return Err(io::Error::last_os_error());
         }
         let start = start as *mut u8;
-        Ok(Self { start, len, offset })
+        Ok(Self { start, len, offset, guarded: Guarded::new(start, len, is_lost) })
     }
 
     /// Makes the kernel prepare all pages now, so that no thread waits for one at its first write.
@@ -102,6 +113,10 @@ impl MappedSegment {
 #[cfg(unix)]
 impl Drop for MappedSegment {
     fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
+        self.guarded = None;
         // SAFETY: every chunk and counter that points here holds an Arc of this segment, so none is left.
         unsafe { libc::munmap(self.start.cast(), self.len) };
     }
@@ -110,7 +125,7 @@ impl Drop for MappedSegment {
 /// Systems without this way of mapping files: mapping fails, and the recorder reports the error and stays off.
 #[cfg(not(unix))]
 impl MappedSegment {
-    pub fn map(_file: &File, _offset: u64, _len: usize) -> io::Result<Self> {
+    pub fn map(_file: &File, _offset: u64, _len: usize, _is_lost: &Arc<AtomicBool>) -> io::Result<Self> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 

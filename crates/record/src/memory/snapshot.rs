@@ -5,6 +5,7 @@
 //! before open spans, so that a span that ends meanwhile is not copied as both.
 
 use crate::error::Error;
+use crate::os::file_size;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::empty_unstable_slots;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
@@ -23,7 +24,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Copies a spool to `path`.
     pub(crate) fn take(spool: &File, path: PathBuf) -> Result<Self, Error> {
-        let copied = copy(spool, &path).map_err(|cause| Error::io("cannot copy the ring", &path, cause));
+        let copied = file_size::without_signal(|| copy(spool, &path))
+            .map_err(|cause| Error::io("cannot copy the ring", &path, cause));
         copied.map(|file| Self { file, path })
     }
 

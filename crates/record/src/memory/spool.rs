@@ -27,14 +27,15 @@ use crate::memory::ring::Ring;
 use crate::memory::segment::{MappedChunk, MappedSegment, WeakChunk};
 use crate::os::clock;
 use crate::os::file::reserve;
-use crate::util::lock::lock;
+use crate::os::file_size;
+use crate::util::lock::{lock, lock_for_event};
 use crossbeam_queue::ArrayQueue;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, StopReason, stop_reason, stop_word};
 use ferrum_trace_model::settings::Extent;
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Chunks that the file begins with: few, so that the start is fast.
@@ -52,11 +53,8 @@ const READY_CHUNKS_MAX: usize = 24 * SEGMENT_CHUNKS;
 const FULL_CHUNKS: usize = 1024;
 /// Capacity of the queue of chunks of ended threads, in which the next thread continues.
 const PARTIAL_CHUNKS: usize = 1024;
-/// Time that a thread waits for another that enlarges the spool before it counts its event as lost. Only a thread that
-/// records faster than the disk writes has to wait at all.
-const GROW_TIMEOUT: Duration = Duration::from_secs(1);
-/// Interval at which a waiting thread retries.
-const GROW_PAUSE: Duration = Duration::from_micros(20);
+/// Number of segments for which memory is allocated ahead of need: 64 MiB of events.
+const SPARE_SEGMENTS: usize = 64;
 /// Pause of the keeper between two segments, while enough chunks are ready.
 const PREPARE_PAUSE: Duration = Duration::from_micros(100);
 /// Thread number of a chunk that several threads have written to.
@@ -71,6 +69,8 @@ pub(crate) struct Spool {
     limit: u64,
     /// A [`StopReason`] once the file cannot grow any more.
     stopped: AtomicU64,
+    /// True if another process cut the file, and data with it.
+    is_cut: Arc<AtomicBool>,
     growth: Mutex<Growth>,
     ready: ArrayQueue<MappedChunk>,
     /// Number of chunks to keep ready. Doubled whenever they run out.
@@ -89,14 +89,32 @@ struct Growth {
     n_bytes: u64,
     /// Segments that may have a chunk in use. They are revoked at the end.
     segments: Vec<Arc<MappedSegment>>,
+    /// Memory for the next segments: a signal handler that enlarges the file may have interrupted the allocator.
+    spares: Vec<Arc<MappedSegment>>,
     /// Full chunks whose pages are still in memory, because other chunks of the same segment are in use.
     resident: Vec<WeakChunk>,
+}
+
+impl Growth {
+    /// Moves a segment to shared memory, which was allocated before if possible.
+    fn place(&mut self, segment: MappedSegment) -> Arc<MappedSegment> {
+        let Some(mut spare) = self.spares.pop() else {
+            return Arc::new(segment);
+        };
+        match Arc::get_mut(&mut spare) {
+            Some(place) => *place = segment,
+            None => return Arc::new(segment),
+        }
+        spare
+    }
 }
 
 impl Spool {
     /// Creates a spool in an empty file. `limit` is raised to one segment if it is less.
     pub(crate) fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
-        let growth = Growth { n_bytes: 0, segments: Vec::new(), resident: Vec::new() };
+        let spares = std::iter::repeat_with(Arc::default).take(SPARE_SEGMENTS).collect();
+        let segments = Vec::with_capacity(2 * SPARE_SEGMENTS);
+        let growth = Growth { n_bytes: 0, segments, spares, resident: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
             Some(Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
@@ -109,6 +127,7 @@ impl Spool {
             file,
             limit,
             stopped: AtomicU64::new(0),
+            is_cut: Arc::default(),
             growth: Mutex::new(growth),
             ready: ArrayQueue::new(READY_CHUNKS_MAX + SEGMENT_CHUNKS),
             n_ready_target: AtomicUsize::new(READY_CHUNKS_MIN),
@@ -129,6 +148,9 @@ impl Spool {
     /// Takes an empty chunk. If none is ready, enlarges the file on the calling thread. The error is `None` if another
     /// thread takes too long to enlarge it.
     pub(crate) fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
+        if self.is_cut.load(Ordering::Relaxed) {
+            return Err(Some(StopReason::Truncated));
+        }
         if let Some(chunk) = self.take_expired() {
             return Ok(chunk);
         }
@@ -140,7 +162,7 @@ impl Spool {
         }
         let more = |n: usize| Some((2 * n).min(READY_CHUNKS_MAX));
         let _ = self.n_ready_target.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        let mut growth = lock_with_timeout(&self.growth).ok_or(None)?;
+        let mut growth = lock_for_event(&self.growth).ok_or(None)?;
         if let Some(chunk) = self.ready.pop() {
             return Ok(chunk);
         }
@@ -240,6 +262,7 @@ impl Spool {
 
     /// Prepares chunks ahead of need, and unmaps segments whose chunks are all full.
     pub(crate) fn top_up(&self) {
+        self.prepare_spares();
         while self.ready.len() < self.n_ready_target.load(Ordering::Relaxed) {
             if self.grow(&mut lock(&self.growth)).is_err() {
                 break;
@@ -248,6 +271,28 @@ impl Spool {
             self.pause_unless_low();
         }
         self.unmap_full_segments();
+        self.prepare_spares();
+    }
+
+    /// Allocates the memory that threads need to enlarge the file. The lock is not held meanwhile.
+    fn prepare_spares(&self) {
+        let (n_spares, n_segments) = {
+            let growth = lock(&self.growth);
+            (growth.spares.len(), growth.segments.len())
+        };
+        let missing = SPARE_SEGMENTS.saturating_sub(n_spares);
+        let mut spares: Vec<_> = std::iter::repeat_with(Arc::default).take(missing).collect();
+        let mut segments = Vec::with_capacity(n_segments + 2 * SPARE_SEGMENTS);
+        {
+            let mut growth = lock(&self.growth);
+            let room = growth.spares.capacity().saturating_sub(growth.spares.len());
+            growth.spares.extend(spares.drain(..missing.min(room)));
+            let is_short = growth.segments.capacity() < growth.segments.len() + SPARE_SEGMENTS;
+            if is_short && growth.segments.len() <= segments.capacity() {
+                segments.append(&mut growth.segments);
+                std::mem::swap(&mut growth.segments, &mut segments);
+            }
+        }
     }
 
     /// Drops full chunks. A segment is unmapped with its last chunk.
@@ -283,13 +328,27 @@ impl Spool {
 
     /// Returns the reason why the spool stopped growing, if it did.
     pub(crate) fn stopped(&self) -> Option<StopReason> {
+        if self.is_cut.load(Ordering::Relaxed) {
+            return Some(StopReason::Truncated);
+        }
         stop_reason(self.stopped.load(Ordering::Relaxed))
     }
 
     /// Returns the reason why the spool stopped growing, if no chunk is left either. Called for each event that is lost
     /// from then on.
     pub(crate) fn stopped_and_used_up(&self) -> Option<StopReason> {
-        self.stopped().filter(|_| self.ready.is_empty())
+        self.stopped().filter(|&reason| reason == StopReason::Truncated || self.ready.is_empty())
+    }
+
+    /// Returns the expected and the actual length of the file, if another process has cut it.
+    pub(crate) fn cut(&self) -> Option<(u64, u64)> {
+        let expected = self.n_bytes();
+        let actual = self.file.metadata().ok()?.len();
+        if actual < expected {
+            self.is_cut.store(true, Ordering::Relaxed);
+        }
+        // It may have been enlarged again.
+        self.is_cut.load(Ordering::Relaxed).then_some((expected, actual))
     }
 
     /// Stops the growth of the file. The first reason is kept.
@@ -303,7 +362,7 @@ impl Spool {
         }
         match self.new_segment(growth.n_bytes) {
             Ok(segment) => {
-                let segment = Arc::new(segment);
+                let segment = growth.place(segment);
                 growth.n_bytes += segment.n_bytes();
                 for n in 0..segment.n_chunks() {
                     // The queue has room for the maximum of ready chunks and one segment more, so that no chunk is
@@ -322,18 +381,30 @@ impl Spool {
 
     fn new_segment(&self, offset: u64) -> Result<MappedSegment, StopReason> {
         let n_wanted = if offset == 0 { FIRST_CHUNKS } else { SEGMENT_CHUNKS };
-        let n_allowed = self.limit.saturating_sub(offset) / CHUNK_BYTES as u64;
-        let n_chunks = n_wanted.min(usize::try_from(n_allowed).unwrap_or(usize::MAX));
-        if n_chunks == 0 {
+        let n_allowed = |limit: u64| limit.saturating_sub(offset) / CHUNK_BYTES as u64;
+        if n_allowed(self.limit) == 0 {
             return Err(StopReason::Limit);
         }
+        let n_allowed = n_allowed(self.limit.min(file_size::limit()));
+        let n_chunks = n_wanted.min(usize::try_from(n_allowed).unwrap_or(usize::MAX));
+        if n_chunks == 0 {
+            return Err(StopReason::FileSize);
+        }
         let len = n_chunks * CHUNK_BYTES;
-        let segment = reserve(&self.file, offset, len as u64)
+        // Otherwise enlarging it would put zeros where data was.
+        if self.file.metadata().is_ok_and(|file| file.len() < offset) {
+            self.is_cut.store(true, Ordering::Relaxed);
+            return Err(StopReason::Truncated);
+        }
+        let enlarge = || {
             // Writing through the file first gives large pages, which map in a quarter of the time of small ones.
-            .and_then(|()| write_zeros(&self.file, offset, len as u64))
-            .and_then(|()| MappedSegment::map(&self.file, offset, len))
+            reserve(&self.file, offset, len as u64).and_then(|()| write_zeros(&self.file, offset, len as u64))
+        };
+        let segment = file_size::without_signal(enlarge)
+            .and_then(|()| MappedSegment::map(&self.file, offset, len, &self.is_cut))
             .map_err(|error| match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StopReason::NoSpace,
+                io::ErrorKind::FileTooLarge => StopReason::FileSize,
                 _ => StopReason::Io,
             })?;
         segment.populate();
@@ -392,21 +463,6 @@ impl Spool {
             unsafe {
                 libc::close(std::os::fd::AsRawFd::as_raw_fd(&self.file));
             }
-        }
-    }
-}
-
-/// Locks a mutex, or returns `None` after [`GROW_TIMEOUT`]: the program must not hang with the recorder.
-fn lock_with_timeout<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let deadline = clock::monotonic_nanos() + GROW_TIMEOUT.as_nanos() as u64;
-    loop {
-        match mutex.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(GROW_PAUSE),
-        }
-        if clock::monotonic_nanos() > deadline {
-            return None;
         }
     }
 }

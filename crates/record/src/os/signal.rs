@@ -1,4 +1,5 @@
-//! Signals that request a dump: the handler does next to nothing and wakes a thread of the recorder.
+//! Signals that request a dump: the handler does next to nothing and wakes a thread of the recorder. Handlers that
+//! other handlers replace.
 #![allow(unsafe_code)]
 
 use ferrum_trace_model::settings::Signal;
@@ -17,6 +18,9 @@ pub(crate) fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
     linux::listen(signal, heard)
 }
 
+#[cfg(target_os = "linux")]
+pub(super) use linux::{call_previous, replace_handler};
+
 /// Not supported: other systems have no semaphore that a handler may use.
 #[cfg(not(target_os = "linux"))]
 pub fn listen(_signal: Signal, _heard: fn(Signal)) -> io::Result<()> {
@@ -26,7 +30,7 @@ pub fn listen(_signal: Signal, _heard: fn(Signal)) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{NUMBERS, Signal};
-    use crate::os::thread::without_signals;
+    use crate::os::thread::spawn;
     use libc::{c_int, c_void, sem_t, siginfo_t};
     use std::cell::UnsafeCell;
     use std::io;
@@ -86,7 +90,7 @@ mod linux {
 
     pub(super) fn listen(signal: Signal, heard: fn(Signal)) -> io::Result<()> {
         start_thread(heard)?;
-        install(signal.number())
+        replace_handler(signal.number(), on_signal)
     }
 
     fn start_thread(heard: fn(Signal)) -> io::Result<()> {
@@ -107,7 +111,7 @@ mod linux {
             }
         };
         let builder = thread::Builder::new().name("ferrum-trace-signal".into()).stack_size(128 * 1024);
-        without_signals(|| builder.spawn(listen))?;
+        spawn(builder, listen).ok_or(io::ErrorKind::OutOfMemory)?;
         LISTENS_IN.store(pid, Ordering::Relaxed);
         Ok(())
     }
@@ -116,14 +120,19 @@ mod linux {
         1 << (number - 1)
     }
 
-    fn install(number: i32) -> io::Result<()> {
+    /// A handler that gets details of the signal.
+    pub(in crate::os) type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+
+    /// Installs a handler, which calls the previous one with [`call_previous`] or the like. Does nothing if it is the
+    /// current handler. It must do only what is allowed in a handler.
+    pub(in crate::os) fn replace_handler(number: i32, handler: Handler) -> io::Result<()> {
         // SAFETY: zeros are a valid `sigaction`.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         // SAFETY: no new action is given, so this only reads the current one.
         if unsafe { libc::sigaction(number, std::ptr::null(), &mut action) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let ours = on_signal as *const () as usize;
+        let ours = handler as *const () as usize;
         if action.sa_sigaction == ours {
             return Ok(());
         }
@@ -136,7 +145,7 @@ mod linux {
         // The host's handler keeps its mask, and still interrupts system calls if it did.
         action.sa_flags = (action.sa_flags | libc::SA_SIGINFO | libc::SA_ONSTACK) & !libc::SA_RESETHAND;
         action.sa_sigaction = ours;
-        // SAFETY: the action is valid, and the handler static; it does only what is allowed in a handler.
+        // SAFETY: the action is valid, and the handler static; callers guarantee that it does only what is allowed.
         match unsafe { libc::sigaction(number, &action, std::ptr::null_mut()) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -166,12 +175,35 @@ mod linux {
         let handler = std::ptr::with_exposed_provenance::<()>(handler);
         if before.flags.load(Ordering::Relaxed) & libc::SA_SIGINFO != 0 {
             // SAFETY: the host installed it as a handler with these arguments.
-            let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = unsafe { std::mem::transmute(handler) };
+            let handler: Handler = unsafe { std::mem::transmute(handler) };
             handler(number, info, context);
         } else {
             // SAFETY: the host installed it as a handler with this argument.
             let handler: extern "C" fn(c_int) = unsafe { std::mem::transmute(handler) };
             handler(number);
+        }
+    }
+
+    /// Calls the handler that ours replaced, or does what the system would do if there was none: a fault that is not
+    /// handled ends the process, also if the signal was ignored.
+    pub(in crate::os) fn call_previous(number: c_int, info: *mut siginfo_t, context: *mut c_void) {
+        let handler = BEFORE[number as usize].handler.load(Ordering::Relaxed);
+        if !is_none(handler) {
+            return pass_on(number, info, context);
+        }
+        // SAFETY: the kernel passes valid details.
+        let is_fault = unsafe { (*info).si_code } > 0;
+        if !is_fault && handler == libc::SIG_IGN {
+            return;
+        }
+        // SAFETY: zeros are a valid `sigaction`, with the default action. A fault occurs again when the handler
+        // returns; a signal that was sent is blocked until then.
+        unsafe {
+            let default: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(number, &default, std::ptr::null_mut());
+            if !is_fault {
+                libc::raise(number);
+            }
         }
     }
 

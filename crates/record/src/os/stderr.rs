@@ -1,10 +1,13 @@
 //! Messages on standard error.
 #![allow(unsafe_code)]
 
+use crate::os::file_size;
+
 /// Writes one line to standard error. Errors are ignored: the host may have closed it.
 pub(crate) fn say(message: &str) {
     let line = format!("ferrum-trace: {}\n", message.replace('\n', " "));
-    write_to_stderr(line.as_bytes());
+    // Standard error may be a file that has reached the size limit.
+    file_size::without_signal(|| write_to_stderr(line.as_bytes()));
 }
 
 /// Writes to standard error without the lock of the standard library, which another thread may have held when this

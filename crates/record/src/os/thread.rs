@@ -1,6 +1,9 @@
 //! Thread operations that need system calls: number, name, signal mask, processor, priority.
 #![allow(unsafe_code)]
 
+use crate::os::memory::has_room;
+use std::thread::{Builder, JoinHandle};
+
 /// Returns the system's number of the calling thread, or 0 if the system has none.
 pub(crate) fn id() -> u64 {
     #[cfg(target_os = "linux")]
@@ -28,28 +31,62 @@ pub(crate) fn knows_its_name() -> bool {
     true
 }
 
-/// Returns the system's name of the calling thread, up to 15 bytes, or an empty name if the system has none.
-pub(crate) fn name() -> String {
+/// Calls `work` with the system's name of the calling thread, up to 15 bytes, or with an empty name if the system has
+/// none. Bytes after the first that are not UTF-8 are left out.
+pub(crate) fn with_name<T>(work: impl FnOnce(&str) -> T) -> T {
     #[cfg(target_os = "linux")]
     {
         let mut name = [0u8; 16];
         // SAFETY: the buffer has the 16 bytes that the call requires.
         unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
-        let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-        String::from_utf8_lossy(&name[..len]).into_owned()
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        work(name.utf8_chunks().next().map_or("", |first| first.valid()))
     }
     #[cfg(not(target_os = "linux"))]
-    String::new()
+    work("")
 }
 
-/// Runs `work` with all signals blocked on this thread. A thread started in it inherits this, so that no handler of the
-/// host runs, and records, on a thread of the recorder.
+/// Makes the calling thread call a function when it ends, after the destructors of its thread-local variables. The
+/// function must be the same in all calls. Does not happen on the main thread if the process exits.
+///
+/// Unlike a destructor of a thread-local variable, this needs no memory, as long as the program has few keys of its
+/// own: the C library has room for the values of the first 32 in each thread.
+#[cfg(unix)]
+pub(crate) fn call_at_end(work: unsafe extern "C" fn(*mut libc::c_void)) {
+    if let Some(key) = end_key(work) {
+        // SAFETY: the key is valid. Any value but null makes the system call the function.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+    }
+}
+
+/// Creates the key of [`call_at_end`] now. The sooner, the more likely it is one of the first.
+#[cfg(unix)]
+pub(crate) fn prepare_end(work: unsafe extern "C" fn(*mut libc::c_void)) {
+    end_key(work);
+}
+
+#[cfg(unix)]
+fn end_key(work: unsafe extern "C" fn(*mut libc::c_void)) -> Option<libc::pthread_key_t> {
+    static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the place for the key is valid, and the function static.
+        (unsafe { libc::pthread_key_create(&mut key, Some(work)) } == 0).then_some(key)
+    })
+}
+
+/// Runs `work` with all signals blocked on this thread. A thread started in it inherits this, so that no handler of
+/// the host runs, and records, on a thread of the recorder. Signals of the thread's own faults are the exception: the
+/// system ends a process in which such a signal is blocked.
 pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     // SAFETY: both sets are valid; the mask of the calling thread is put back as it was.
     unsafe {
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
+        for fault in [libc::SIGBUS, libc::SIGSEGV, libc::SIGFPE, libc::SIGILL] {
+            libc::sigdelset(&mut all, fault);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let result = work();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
@@ -57,6 +94,21 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     }
     #[cfg(not(unix))]
     work()
+}
+
+/// Room that a new thread must find: its stack and what the standard library and the C library allocate for it. They
+/// abort the program if they cannot.
+const THREAD_BYTES: usize = 8 << 20;
+
+/// Starts a thread of the recorder, to which no signal is delivered. Returns `None` if it cannot be started.
+pub(crate) fn spawn<T: Send + 'static>(
+    builder: Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    if !has_room(THREAD_BYTES) {
+        return None;
+    }
+    without_signals(|| builder.spawn(work)).ok()
 }
 
 /// Pins the calling thread, and threads it starts later, to its current processor, so that others can avoid that

@@ -27,20 +27,29 @@ use crate::process::current;
 use crate::recording::definitions::ThreadEntry;
 use crate::recording::session::Session;
 use crate::thread::arg::Arg;
-use crate::thread::buffer::{self, Draft, Held};
+use crate::thread::buffer::{self, Draft, Held, quietly};
 use crate::thread::{interrupted, names};
-use crate::util::lock::lock;
+use crate::util::lock::lock_for_event;
+use crossbeam_queue::ArrayQueue;
 use ferrum_trace_format::spool::record::cut_text;
 use ferrum_trace_format::spool::{stamp_bits, text_reference};
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 thread_local! {
-    /// The chunk and the stack that the thread's buffer points to. Put back when the thread ends.
-    static ATTACHMENT: RefCell<Option<ActiveAttachment>> = const { RefCell::new(None) };
+    /// The chunk and the stack that the thread's buffer points to. Put back when the thread ends, by [`on_thread_end`]:
+    /// the first use of a variable with a destructor allocates, and the thread may be in a signal handler that
+    /// interrupted the allocator.
+    static ATTACHMENT: RefCell<ManuallyDrop<Option<ActiveAttachment>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
+    /// True if the thread has put its chunk and its stack back.
+    static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
     /// The name that the program gave the thread, and the recording in which it did.
     static NAME: RefCell<Option<(u64, String)>> = const { RefCell::new(None) };
+    /// True if [`NAME`] was ever set. Otherwise it is not used, since its first use allocates.
+    static HAS_NAME: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The resources of a session that a thread owns.
@@ -54,6 +63,8 @@ pub(super) struct Attachment {
     outgrown_stack: Option<OpenStack>,
     /// True if the session had no room for a stack, so that the thread does not try again.
     has_no_stack: bool,
+    /// True if the session has taken the stacks back.
+    has_returned_stacks: bool,
 }
 
 /// An attachment to the process's own recording, which the thread's buffer points to.
@@ -99,28 +110,29 @@ pub(crate) fn open(site_id: impl Fn() -> u32, start: u64, level: u32, args: &[Ar
 
 /// Gets a stack of open spans that has a slot for `level`.
 fn get_stack(held: &Held<'_>, level: u32) -> Option<()> {
-    let get = |slot: &RefCell<Option<ActiveAttachment>>| {
+    if HAS_ENDED.get() {
+        return None;
+    }
+    ATTACHMENT.with(|slot| {
         let mut slot = slot.try_borrow_mut().ok()?;
         attach_active(&mut slot, held, OnLoss::CountLater)?.get_stack(held, level)
-    };
-    ATTACHMENT.try_with(get).ok().flatten()
+    })
 }
 
 /// Returns the process's recording, without a lock if the calling thread has recorded in it. Returns `None` if there is
 /// none, or in a signal handler that interrupted the recorder.
 pub(crate) fn recording() -> Option<Arc<Recording>> {
     let _held = buffer::current().hold()?;
-    own_recording().or_else(current::active)
+    own_recording().or_else(|| current::active_for_event().ok().flatten())
 }
 
 /// Returns the process's recording if the calling thread has recorded in it. The caller holds the thread's buffer.
 fn own_recording() -> Option<Arc<Recording>> {
-    let own = ATTACHMENT.try_with(|slot| {
+    ATTACHMENT.with(|slot| {
         let slot = slot.try_borrow().ok()?;
         let recording = &slot.as_ref()?.recording;
         current::is_active(recording.id()).then(|| Arc::clone(recording))
-    });
-    own.ok().flatten()
+    })
 }
 
 /// Returns true if the calling thread has recorded in the process's recording.
@@ -166,7 +178,10 @@ fn write_active<T>(on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> O
 
 /// Attaches the thread if necessary, gets another chunk, and writes, or counts the loss.
 pub(super) fn refill_active<T>(held: &Held<'_>, on_loss: OnLoss, write: impl Fn(&Held<'_>) -> Option<T>) -> Option<T> {
-    let refill = |slot: &RefCell<Option<ActiveAttachment>>| {
+    if HAS_ENDED.get() {
+        return write_active_for_ending_thread(held, on_loss, &write);
+    }
+    ATTACHMENT.with(|slot| {
         // The buffer is held, so the slot is not borrowed.
         let mut slot = slot.try_borrow_mut().ok()?;
         loop {
@@ -177,8 +192,7 @@ pub(super) fn refill_active<T>(held: &Held<'_>, on_loss: OnLoss, write: impl Fn(
                 return attachment.count_if_lost(on_loss, written);
             }
         }
-    };
-    ATTACHMENT.try_with(refill).unwrap_or_else(|_| write_active_for_ending_thread(held, on_loss, &write))
+    })
 }
 
 /// Attaches the thread to the active session, if it is not attached to it.
@@ -189,14 +203,22 @@ fn attach_active<'s>(
 ) -> Option<&'s mut Attachment> {
     while slot.as_ref().is_none_or(|active| !current::is_active(active.recording.id())) {
         held.clear_chunk();
-        let recording = current::active()?;
+        let Ok(active) = current::active_for_event() else {
+            if on_loss == OnLoss::Count {
+                interrupted::count();
+            }
+            return None;
+        };
+        let recording = active?;
         // The old session may be unmapped when `before` is dropped.
         held.clear_stack();
         let before = slot.take();
         *slot = Attachment::new(recording.session()).map(|mut attachment| {
             attachment.carry_open_spans_over(held, before.as_ref().map(|before| &before.attachment));
+            call_on_thread_end();
             ActiveAttachment { recording: Arc::clone(&recording), attachment }
         });
+        retire(before);
         if slot.is_none() && current::is_active(recording.id()) {
             if on_loss == OnLoss::Count {
                 recording.count_dropped(1);
@@ -213,7 +235,13 @@ fn write_active_for_ending_thread<T>(
     write: impl Fn(&Held<'_>) -> Option<T>,
 ) -> Option<T> {
     loop {
-        let session = current::active()?;
+        let Ok(active) = current::active_for_event() else {
+            if on_loss == OnLoss::Count {
+                interrupted::count();
+            }
+            return None;
+        };
+        let session = active?;
         let written = write_for_ending_thread(&session, Some(held), OnLoss::CountLater, &write);
         if written.is_none() && !current::is_active(session.id()) {
             continue;
@@ -235,7 +263,7 @@ pub(super) fn write_for_ending_thread<T>(
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
     let thread = known.or_else(|| {
-        let id = session.define_thread(os_thread::id(), &thread_name())?.id;
+        let id = with_thread_name(|name| session.define_thread(os_thread::id(), name))?.id;
         own.inspect(|held| held.set_thread(session.id(), id));
         Some(id)
     });
@@ -245,7 +273,7 @@ pub(super) fn write_for_ending_thread<T>(
         }
         return None;
     };
-    let written = lock(session.ending_threads()).write(session, thread, write);
+    let written = lock_for_event(session.ending_threads()).and_then(|mut shared| shared.write(session, thread, write));
     if written.is_none() && on_loss == OnLoss::Count {
         session.count_dropped(1);
     }
@@ -264,7 +292,7 @@ pub(super) fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Opt
         if let Some(known) = names::recall(held, current::active_id(), name, category) {
             return Some(known);
         }
-        let session = current::active()?;
+        let session = current::active_for_event().ok().flatten()?;
         let id = intern(held, &session, name, category);
         // If the recording has rotated meanwhile, the number may have no definition in the new file.
         if current::is_active(session.id()) {
@@ -282,11 +310,10 @@ pub(super) fn intern(held: &Held<'_>, session: &Session, name: &str, category: &
 
 impl Attachment {
     pub(super) fn new(session: &Arc<Session>) -> Option<Self> {
-        let name = thread_name();
-        let entry = session.define_thread(os_thread::id(), &name)?;
-        if name.is_empty() && remembered_name().is_some() {
+        let entry = with_thread_name(|name| session.define_thread(os_thread::id(), name))?;
+        if with_remembered_name(str::is_empty) == Some(true) {
             // An empty name that the program gave, unlike that of an unnamed thread.
-            session.define_thread_name(entry.id, &name);
+            session.define_thread_name(entry.id, "");
         }
         Some(Self {
             session: Arc::clone(session),
@@ -295,11 +322,12 @@ impl Attachment {
             stack: None,
             outgrown_stack: None,
             has_no_stack: false,
+            has_returned_stacks: false,
         })
     }
 
     fn owner(&self) -> Owner {
-        Owner { thread: self.entry.id, os_id: os_thread::id(), name: thread_name() }
+        with_thread_name(|name| Owner::new(self.entry.id, os_thread::id(), name))
     }
 
     /// Gets a stack of open spans that has a slot for `level`, in place of a smaller one.
@@ -322,6 +350,14 @@ impl Attachment {
         }
         if let Some(stack) = &self.stack {
             held.set_stack(stack.words());
+        }
+    }
+
+    /// Puts the stacks back, and keeps their memory.
+    fn return_stacks(&mut self) {
+        if !self.has_returned_stacks {
+            let stacks = [&self.stack, &self.outgrown_stack];
+            self.has_returned_stacks = self.session.put_open_stacks_back(stacks.into_iter().flatten());
         }
     }
 
@@ -393,9 +429,7 @@ impl Drop for Attachment {
         if let Some(chunk) = self.chunk.take().filter(|_| self.session.is_open()) {
             self.session.spool().put_partial(chunk, self.entry.id);
         }
-        for stack in [self.stack.take(), self.outgrown_stack.take()].into_iter().flatten() {
-            self.session.put_open_stack_back(&stack);
-        }
+        self.return_stacks();
     }
 }
 
@@ -406,7 +440,60 @@ pub(crate) fn forget_in_child(held: Option<&Held<'_>>) {
         held.clear_chunk();
         held.clear_stack();
     }
-    let _ = ATTACHMENT.try_with(|slot| slot.try_borrow_mut().map(|mut slot| std::mem::forget(slot.take())));
+    ATTACHMENT.with(|slot| {
+        if let Ok(mut slot) = slot.try_borrow_mut() {
+            std::mem::forget(slot.take());
+        }
+    });
+    while let Some(retired) = RETIRED.get().and_then(ArrayQueue::pop) {
+        std::mem::forget(retired);
+    }
+}
+
+/// Attachments that were replaced. They are dropped by the keeper thread or the next start of a recording, since
+/// dropping them frees memory, and the thread that replaces its attachment may be in a signal handler that interrupted
+/// the allocator.
+static RETIRED: OnceLock<ArrayQueue<ActiveAttachment>> = OnceLock::new();
+/// Maximum number of attachments that are kept. Further ones are dropped at once.
+const RETIRED_MAX: usize = 1024;
+
+/// Retires the attachment of a thread that has another one now. Its stacks are put back at once, so that its spans are
+/// not taken for those of a thread that hangs.
+fn retire(attachment: Option<ActiveAttachment>) {
+    if let Some((mut active, retired)) = attachment.zip(RETIRED.get()) {
+        active.attachment.return_stacks();
+        let _ = retired.push(active);
+    }
+}
+
+/// Drops attachments that were replaced. Their threads have cleared their buffers.
+pub(crate) fn drop_retired() {
+    quietly(|| while RETIRED.get().and_then(ArrayQueue::pop).is_some() {});
+}
+
+/// Makes [`on_thread_end`] run when the calling thread ends.
+fn call_on_thread_end() {
+    #[cfg(unix)]
+    os_thread::call_at_end(on_thread_end);
+}
+
+/// Prepares what threads need to attach and to end without allocating. Called when a recording starts.
+pub(crate) fn prepare() {
+    RETIRED.get_or_init(|| ArrayQueue::new(RETIRED_MAX));
+    drop_retired();
+    #[cfg(unix)]
+    os_thread::prepare_end(on_thread_end);
+}
+
+/// Runs when a thread that has recorded ends: puts its chunk and its stack back.
+#[cfg(unix)]
+extern "C" fn on_thread_end(_value: *mut libc::c_void) {
+    HAS_ENDED.set(true);
+    // Nothing may unwind into the C library.
+    let _ = std::panic::catch_unwind(|| {
+        let attachment = ATTACHMENT.with(|slot| slot.try_borrow_mut().ok().and_then(|mut slot| slot.take()));
+        drop(attachment);
+    });
 }
 
 /// Stores the name of the calling thread, for all parts of the recording. Returns false if the thread is ending and
@@ -415,30 +502,36 @@ pub(crate) fn remember_name(name: &str) -> bool {
     let remember = |slot: &RefCell<Option<(u64, String)>>| {
         slot.try_borrow_mut().map(|mut slot| *slot = Some((current::recording_id(), name.to_owned())))
     };
-    matches!(NAME.try_with(remember), Ok(Ok(())))
+    let is_stored = matches!(NAME.try_with(remember), Ok(Ok(())));
+    HAS_NAME.set(HAS_NAME.get() || is_stored);
+    is_stored
 }
 
-/// Returns the name that the program gave the thread in this recording.
-fn remembered_name() -> Option<String> {
+/// Calls `work` with the name that the program gave the thread in this recording, if it did.
+fn with_remembered_name<T>(work: impl FnOnce(&str) -> T) -> Option<T> {
+    if !HAS_NAME.get() {
+        return None;
+    }
     let of_recording = |slot: &RefCell<Option<(u64, String)>>| {
         let slot = slot.try_borrow().ok()?;
-        slot.as_ref().filter(|(recording, _)| current::is_recording(*recording)).map(|(_, name)| name.clone())
+        slot.as_ref().filter(|(recording, _)| current::is_recording(*recording)).map(|(_, name)| work(name))
     };
     NAME.try_with(of_recording).ok().flatten()
 }
 
-/// Returns the name that the program gave the thread, or its name in the standard library or the system.
+/// Calls `work` with the name that the program gave the thread, or its name in the standard library or the system.
+/// Allocates no memory.
 ///
 /// `std::thread::current` is called only after the standard library has set up the thread. If a signal handler called
 /// it earlier, it would create an unnamed handle, and the standard library would later abort because of it.
-fn thread_name() -> String {
-    if let Some(name) = remembered_name() {
-        return name;
+fn with_thread_name<T>(work: impl Fn(&str) -> T) -> T {
+    if let Some(done) = with_remembered_name(&work) {
+        return done;
     }
     if !os_thread::knows_its_name() {
-        return os_thread::name();
+        return os_thread::with_name(work);
     }
     // May panic: the handle of an ending thread may be gone.
-    let named = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
-    named.ok().flatten().unwrap_or_default()
+    let thread = std::panic::catch_unwind(std::thread::current).ok();
+    work(thread.as_ref().and_then(|thread| thread.name()).unwrap_or_default())
 }

@@ -8,8 +8,9 @@ use crate::os::stderr::say;
 use crate::process::options::Options;
 use crate::process::switch;
 use crate::thread::buffer::quietly;
-use crate::thread::site::Site;
-use crate::util::lock::lock;
+use crate::thread::interrupted;
+use crate::thread::site::{Site, Sites};
+use crate::util::lock::{lock, lock_for_event, try_lock};
 use ferrum_trace_format::spool::record::SITE_MAX;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
@@ -27,8 +28,8 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 /// Recordings and call sites of the process.
 pub(crate) struct Registry {
     pub active: Option<Arc<Recording>>,
-    /// Call sites that have recorded, in the order of their numbers.
-    pub sites: Vec<&'static Site>,
+    /// Call sites that have recorded.
+    pub sites: Sites,
     /// Recordings that may be unfinished.
     pub recordings: Vec<Weak<Recording>>,
     /// Number of recordings that have ended and whose chunks are not closed yet. None starts meanwhile: threads would
@@ -49,7 +50,7 @@ impl Registry {
     const fn new() -> Self {
         Self {
             active: None,
-            sites: Vec::new(),
+            sites: Sites::new(),
             recordings: Vec::new(),
             n_closing: 0,
             restart: None,
@@ -88,6 +89,18 @@ pub(crate) fn with_registry<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     quietly(|| work(&mut lock(&REGISTRY)))
 }
 
+/// The registry is not available to an event: another thread holds it for too long.
+#[derive(Debug)]
+pub(crate) struct Busy;
+
+/// Does the same as [`with_registry`] for an event, which does not wait for long.
+fn with_registry_for_event<T>(work: impl FnOnce(&mut Registry) -> T) -> Result<T, Busy> {
+    if HAS_NO_REGISTRY.load(Ordering::Relaxed) {
+        return Ok(work(&mut Registry::new()));
+    }
+    quietly(|| lock_for_event(&REGISTRY).map(|mut registry| work(&mut registry)).ok_or(Busy))
+}
+
 /// Calls `work` with the registry when no recording is being closed. Signal handlers of this thread cannot record
 /// meanwhile.
 pub(crate) fn with_registry_to_start<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
@@ -124,17 +137,24 @@ pub(crate) fn give_up_registry() {
 
 /// Returns the active recording. In a forked child that records for the first time, its own recording starts here.
 pub(crate) fn active() -> Option<Arc<Recording>> {
-    with_registry(|registry| {
-        if registry.active.is_none()
-            && let Some(start) = registry.start
-            && let Some(options) = registry.restart.take()
-            && let Err(error) = start(registry, options)
-        {
-            switch::end();
-            say(&format!("{error}; nothing is recorded"));
-        }
-        registry.active.clone()
-    })
+    with_registry(active_of)
+}
+
+/// Does the same as [`active`] for an event.
+pub(crate) fn active_for_event() -> Result<Option<Arc<Recording>>, Busy> {
+    with_registry_for_event(active_of)
+}
+
+fn active_of(registry: &mut Registry) -> Option<Arc<Recording>> {
+    if registry.active.is_none()
+        && let Some(start) = registry.start
+        && let Some(options) = registry.restart.take()
+        && let Err(error) = start(registry, options)
+    {
+        switch::end();
+        say(&format!("{error}; nothing is recorded"));
+    }
+    registry.active.clone()
 }
 
 /// Returns the active recording, and starts none.
@@ -178,7 +198,7 @@ pub(crate) fn remember_process_name(name: &str) {
     });
 }
 
-/// Returns the number of a call site, 0 if there is no room to define it.
+/// Returns the number of a call site, 0 if it cannot be defined now: there is no room, or a lock is held for too long.
 #[inline]
 pub(crate) fn site_id(site: &'static Site) -> u32 {
     match site.known_id() {
@@ -187,31 +207,36 @@ pub(crate) fn site_id(site: &'static Site) -> u32 {
     }
 }
 
-/// Gives a call site its number, and defines it in the active session.
+/// Gives a call site its number, and defines it in the active session. Allocates no memory.
 #[cold]
 fn register_site(site: &'static Site) -> u32 {
-    with_registry(|registry| {
+    let registered = with_registry_for_event(|registry| {
         if site.known_id() != 0 {
             return site.known_id();
         }
         // Even numbers: names made at run time have the odd ones.
-        let id = (2 * (registry.sites.len() as u32 + 1)).min(SITE_MAX - 1);
+        let id = (2 * (registry.sites.len() + 1)).min(SITE_MAX - 1);
         if let Some(recording) = &registry.active
             && recording.define_site(site, id).is_none()
         {
             // There is no room for its name, so its events are lost. There may be room in another recording.
             return 0;
         }
-        registry.sites.push(site);
+        registry.sites.add(site);
         site.set_id(id);
         id
-    })
+    });
+    registered.unwrap_or(0)
 }
 
 /// Counts a lost event that is in no thread's own count.
 #[cold]
 pub(crate) fn count_lost() {
-    if let Some(recording) = active() {
-        recording.count_dropped(1);
+    // Not waited for: the caller may have waited already.
+    let registry = quietly(|| try_lock(&REGISTRY).map(|registry| registry.active.clone()));
+    match registry {
+        Some(Some(recording)) => recording.count_dropped(1),
+        Some(None) => {}
+        None => interrupted::count(),
     }
 }

@@ -18,7 +18,7 @@
 
 use crate::os::clock;
 use crate::os::process::is_ending;
-use crate::os::thread::{lower_priority, stay_on_this_processor, without_signals};
+use crate::os::thread::{self as os_thread, lower_priority, stay_on_this_processor};
 use crate::util::lock::lock;
 use std::cell::Cell;
 use std::io;
@@ -93,7 +93,7 @@ pub(crate) fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Se
         become_background();
         work()
     };
-    without_signals(|| builder.spawn(work)).ok()
+    os_thread::spawn(builder, work)
 }
 
 /// Runs `work` on a background thread for which the end of the process waits. If the thread cannot be started, runs it

@@ -6,13 +6,14 @@
 use crate::memory::chunk;
 use crate::memory::segment::{Counter, MappedChunk};
 use crate::thread::names::{KEY_SEPARATOR, Lookup, NameTable};
+use crate::thread::site::Site;
 use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::record::{TEXT_BYTES_MAX, cut_text};
-use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site};
+use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site, write_thread};
 use std::borrow::Cow;
 
-/// Room for the definition of the longest name in the longest category.
-const SCRATCH_BYTES: usize = 2 * TEXT_BYTES_MAX + 64;
+/// Room for the longest definition.
+const SCRATCH_BYTES: usize = CHUNK_BYTES;
 
 /// Definitions of one session.
 #[derive(Debug)]
@@ -23,7 +24,8 @@ pub(crate) struct Definitions {
     /// Tracks by number, counted from one.
     tracks: Vec<TrackEntry>,
     names: NameTable,
-    /// Buffer for the definition of a name.
+    /// Buffer for the definition of a name, a site or a thread: the caller may be a signal handler that interrupted the
+    /// allocator.
     scratch: Vec<u8>,
 }
 
@@ -75,11 +77,32 @@ impl Definitions {
         Some(at)
     }
 
+    /// Writes a definition that `write` puts into the preallocated buffer.
+    fn append_with(&mut self, write: impl FnOnce(&mut Vec<u8>), fresh: FreshChunk<'_>) -> Option<u64> {
+        let mut bytes = std::mem::take(&mut self.scratch);
+        write(&mut bytes);
+        let at = self.append(&bytes, fresh);
+        self.scratch = bytes;
+        at
+    }
+
+    /// Defines a call site under a number.
+    pub(crate) fn define_site(&mut self, site: &Site, id: u32, fresh: FreshChunk<'_>) -> Option<()> {
+        let (name, category) = (kept_text(site.name()), kept_text(site.category()));
+        let keys = site.keys().iter().copied();
+        let at = if keys.clone().all(|key| key.len() <= TEXT_BYTES_MAX) {
+            self.append_with(|bytes| write_site(bytes, id, &name, &category, keys), fresh)
+        } else {
+            self.define(&Definition::Site { id, name, category, keys: keys.map(kept_text).collect() }, fresh)
+        };
+        at.map(|_| ())
+    }
+
     /// Gives a thread a number.
     pub(crate) fn define_thread(&mut self, os_id: u64, name: &str, fresh: FreshChunk<'_>) -> Option<ThreadEntry> {
         let id = self.n_threads + 1;
-        let definition = Definition::Thread { id, os_id, dropped: 0, name: kept_text(name) };
-        let at = self.define(&definition, fresh)?;
+        let name = kept_text(name);
+        let at = self.append_with(|bytes| write_thread(bytes, id, os_id, &name), fresh)?;
         self.n_threads = id;
         let dropped = self.chunk.counter((at / 8) as usize + 1 + THREAD_DROPPED_WORD);
         Some(ThreadEntry { id, dropped })
@@ -108,11 +131,7 @@ impl Definitions {
             Lookup::Known(id) => Some(id),
             Lookup::Full => None,
             Lookup::New(id) => {
-                // Uses the preallocated buffer: the caller may be a signal handler that interrupted the allocator.
-                let mut bytes = std::mem::take(&mut self.scratch);
-                write_name(&mut bytes, id, name, category);
-                let is_defined = self.append(&bytes, fresh).is_some();
-                self.scratch = bytes;
+                let is_defined = self.append_with(|bytes| write_name(bytes, id, name, category), fresh).is_some();
                 if !is_defined {
                     self.names.forget_last();
                 }

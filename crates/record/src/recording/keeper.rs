@@ -1,8 +1,9 @@
 //! The keeper thread of a session: prepares chunks ahead of need, so that no recording thread waits for a page,
-//! calibrates the clock, and starts the next part of a rotating recording.
+//! calibrates the clock, and starts the next part of a rotating recording. It sleeps until the recording is larger
+//! than a few chunks.
 
 use crate::os::clock;
-use crate::os::thread::without_signals;
+use crate::os::thread as os_thread;
 use crate::recording::session::Session;
 use std::sync::Weak;
 use std::thread::{self, Thread};
@@ -25,9 +26,11 @@ const RETRY: Duration = Duration::from_millis(100);
 /// prepare chunks themselves.
 pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
     let keep = move || {
+        wait_until_needed(&session);
         let mut schedule = Schedule::new();
         while let Some(session) = session.upgrade().filter(|session| session.is_open()) {
             session.spool().top_up();
+            session.on_keeping();
             if schedule.is_due() {
                 session.calibrate();
                 session.spool().release_full_pages();
@@ -41,8 +44,15 @@ pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
         }
     };
     let builder = thread::Builder::new().name("ferrum-trace".into()).stack_size(128 * 1024);
-    let keeper = without_signals(|| builder.spawn(keep)).ok()?;
+    let keeper = os_thread::spawn(builder, keep)?;
     Some(keeper.thread().clone())
+}
+
+/// Waits until the session needs this thread or has ended.
+fn wait_until_needed(session: &Weak<Session>) {
+    while session.upgrade().is_some_and(|session| session.is_open() && !session.needs_keeper()) {
+        thread::park();
+    }
 }
 
 /// Times of calibrations: at short intervals after the start, when the clock's rate is hardly known, then at longer

@@ -3,9 +3,11 @@
 use crate::os::clock::ClockKind;
 use crate::recording::origin::{program_name, rank_of_environment};
 use crate::recording::pattern::Pattern;
-use ferrum_trace_model::settings::{Extent, Rotate};
+use ferrum_trace_model::settings::{Extent, Rotate, is_off};
 use std::path::PathBuf;
 
+/// `off` if no handler of `SIGBUS` is wanted.
+const SIGBUS: &str = "FERRUM_TRACE_SIGBUS";
 /// Default limit of the spool: 4 GiB, about 260 million spans.
 pub(crate) const DEFAULT_LIMIT: u64 = 4 << 30;
 
@@ -23,6 +25,8 @@ pub(crate) struct SessionOptions {
     pub rotate: Option<Rotate>,
     /// Called by the keeper thread with the id of the session when a part is full.
     pub on_full_part: Option<fn(u64)>,
+    /// Called by the keeper thread from time to time.
+    pub on_keeping: Option<fn()>,
     /// `None` for the best clock of this machine.
     pub clock: Option<ClockKind>,
     /// `None` for the name of the program.
@@ -33,6 +37,8 @@ pub(crate) struct SessionOptions {
     pub is_forked: bool,
     /// True if times in JSON are whole microseconds.
     pub whole_micros: bool,
+    /// True if a handler of `SIGBUS` is installed, for a spool that another process truncates.
+    pub handles_sigbus: bool,
 }
 
 impl SessionOptions {
@@ -45,11 +51,13 @@ impl SessionOptions {
             ring: None,
             rotate: None,
             on_full_part: None,
+            on_keeping: None,
             clock: None,
             process_name: None,
             rank: rank_of_environment(),
             is_forked: false,
             whole_micros: false,
+            handles_sigbus: std::env::var(SIGBUS).map_or(true, |value| !is_off(&value)),
         }
     }
 

@@ -8,6 +8,8 @@
 
 use crate::error::Error;
 use crate::os::file::{Lease, exchange, reserve_beyond_end};
+use crate::os::file_size;
+use crate::os::memory::has_room;
 use crate::os::process::fork_generation;
 use crate::recording::background;
 use crate::recording::destination::{Destination, OutputKind, is_at, trace_form, with_ending};
@@ -22,6 +24,10 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of threads that write at the same time.
 const WORKERS_MAX: usize = 8;
+/// Room for memory that must be free to write a file on the calling thread alone.
+const MEMORY_OF_ONE: usize = 32 << 20;
+/// Room for memory that must be free for each further thread, with its stack.
+const MEMORY_OF_WORKER: usize = 16 << 20;
 
 /// The output of one session.
 #[derive(Debug)]
@@ -111,6 +117,7 @@ impl Output {
 
     /// Returns the counts so far.
     pub(crate) fn stats(&mut self, spool: &File, spool_bytes: u64) -> Result<Stats, Error> {
+        check_memory().map_err(|cause| self.cannot_write(cause))?;
         let path = &self.destination.spool_path;
         let format_error = |cause| Error::format(path, cause);
         let counter = match &mut self.counter {
@@ -126,17 +133,19 @@ impl Output {
             return Ok(());
         };
         let form = if self.whole_micros { form.in_whole_micros() } else { form };
-        let updated = match self.written.take() {
+        check_memory().map_err(|cause| self.cannot_write(cause))?;
+        let updated = file_size::without_signal(|| match self.written.take() {
             None => self.write_first(spool, form, events_are_seen),
             Some(written) => self.write_next(spool, written, events_are_seen).map(Some),
-        };
+        });
         self.has_kept_old_file = matches!(updated, Ok(None));
         match updated {
             Ok(Some(written)) => {
                 let written = self.written.insert(written);
                 if wants_spare && self.spare.is_none() {
                     // Without a spare, the next flush is only slower.
-                    self.spare = copy(&written.current, &spare_path(&self.destination)).ok();
+                    let spare_path = spare_path(&self.destination);
+                    self.spare = file_size::without_signal(|| copy(&written.current, &spare_path)).ok();
                 }
                 Ok(())
             }
@@ -250,13 +259,17 @@ pub(crate) fn write_dump(spool: &File, path: &Path, trigger: Trigger, whole_micr
     let form = if whole_micros { form.in_whole_micros() } else { form };
     let next = with_ending(path, ".next");
     let cannot_write = |cause| Error::io("cannot write the trace", path, cause);
+    check_memory().map_err(cannot_write)?;
     let file = create(&next).map_err(cannot_write)?;
     let mut out = QuietFile::new(&file, 0);
     let source = QuietSource(spool);
+    let convert = |converter: Converter| {
+        file_size::without_signal(|| write_whole(converter.with_trigger(Some(trigger)), &source, &mut out, n_workers()))
+    };
     let written = Converter::open(&source, form)
-        .and_then(|converter| write_whole(converter.with_trigger(Some(trigger)), &source, &mut out, n_workers()))
+        .and_then(convert)
         .map_err(|cause| Error::format(path, cause))
-        .and_then(|_| out.flush().map_err(cannot_write))
+        .and_then(|_| file_size::without_signal(|| out.flush()).map_err(cannot_write))
         .and_then(|()| std::fs::rename(&next, path).map_err(cannot_write));
     if written.is_err() {
         let _ = std::fs::remove_file(&next);
@@ -300,5 +313,12 @@ fn n_workers() -> usize {
     if background::is_background() || fork_generation() > 0 {
         return 1;
     }
-    std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
+    let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
+    if has_room(MEMORY_OF_ONE + n_workers * MEMORY_OF_WORKER) { n_workers } else { 1 }
+}
+
+/// Returns an error if there is too little memory to write a file. Without this, the program would be aborted at the
+/// first allocation that fails.
+fn check_memory() -> io::Result<()> {
+    if has_room(MEMORY_OF_ONE) { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
 }

@@ -7,6 +7,8 @@ use crate::memory::segment::{Counter, MappedChunk};
 use crate::memory::snapshot::Snapshot;
 use crate::memory::spool::Spool;
 use crate::os::clock::ClockKind;
+use crate::os::fault;
+use crate::os::memory::has_room;
 use crate::recording::background;
 use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
 use crate::recording::destination::{Claimed, ClaimedPart, Destination, OutputKind, Staged, with_ending};
@@ -20,7 +22,7 @@ use crate::stats::Stats;
 use crate::thread::buffer::quietly;
 use crate::thread::interrupted;
 use crate::thread::site::Site;
-use crate::util::lock::lock;
+use crate::util::lock::{lock, lock_for_event};
 use ferrum_trace_format::spool::Definition;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC,
@@ -56,17 +58,24 @@ pub(crate) struct Session {
     is_open: AtomicBool,
     /// The keeper thread. It contains `None` if the thread could not be started.
     keeper: OnceLock<Option<Thread>>,
+    /// True once the keeper thread has been woken, after the first chunks.
+    has_used_keeper: AtomicBool,
     /// Chunks that threads have taken.
     n_taken: AtomicU64,
     /// The part that this session is, if the recording rotates.
     part: Option<Part>,
     /// Called with the id of the session when the part is full.
     on_full_part: Option<fn(u64)>,
+    /// Called by the keeper thread in each of its rounds.
+    on_keeping: Option<fn()>,
     me: Weak<Self>,
 }
 
-/// Number of chunks that a recording uses before its keeper thread starts: programs that record little need none.
+/// Number of chunks that a recording uses before its keeper thread works: programs that record little do not need it.
 const CHUNKS_WITHOUT_KEEPER: u64 = 4;
+
+/// Room for memory that must be free to start a recording: its tables and its first segments.
+const START_BYTES: usize = 16 << 20;
 
 impl Session {
     /// Starts to record. Nothing is visible under the name of the output until the first flush.
@@ -104,6 +113,16 @@ impl Session {
         let part = part.map(|part| part(id));
         let path = destination.spool_path.clone();
         let limit = options.spool_limit();
+        if !has_room(START_BYTES) {
+            match &destination.staged {
+                Some(staged) => staged.give_up(),
+                None => drop(std::fs::remove_file(&path)),
+            }
+            return Err(Error::io("cannot record to", &path, std::io::ErrorKind::OutOfMemory.into()));
+        }
+        if options.handles_sigbus {
+            fault::install();
+        }
         let spool = Spool::new(file, limit, options.ring);
         let staged = destination.staged.take();
         let header = spool.take_fresh().map_err(|reason| {
@@ -131,9 +150,11 @@ impl Session {
             open_stacks: Mutex::default(),
             is_open: AtomicBool::new(true),
             keeper: OnceLock::new(),
+            has_used_keeper: AtomicBool::new(false),
             n_taken: AtomicU64::new(0),
             part,
             on_full_part: options.on_full_part,
+            on_keeping: options.on_keeping,
             me: me.clone(),
         });
         session.define_point(start.point);
@@ -147,7 +168,9 @@ impl Session {
         });
         // A second point gives a rough rate of the clock, in case the process is killed in its first millisecond.
         session.calibrate();
-        if session.part.as_ref().is_some_and(|part| part.time_left().is_some()) {
+        // Started now, since the event that needs it may be that of a signal handler, which must not start threads. The
+        // first event of a forked child may be one too.
+        if !options.is_forked || session.is_limited_by_time() {
             session.keeper();
         }
         Ok(session)
@@ -172,8 +195,7 @@ impl Session {
             // The lock is held until the end: a thread that ends has to put its stack back here first.
             let here = lock(&self.open_stacks);
             for (stack, owner) in here.with_open_spans() {
-                let name = owner.name.clone();
-                let define = || next.define_thread(owner.os_id, &name).map(|entry| entry.id);
+                let define = || next.define_thread(owner.os_id, owner.name()).map(|entry| entry.id);
                 lock(&next.open_stacks).inherit(&stack, owner.clone(), define, || next.open_spans_chunk());
             }
             self.header.store(file::CONTINUED, 1, Ordering::Release);
@@ -201,6 +223,22 @@ impl Session {
         if let Some(on_full_part) = self.on_full_part {
             on_full_part(self.id);
         }
+    }
+
+    /// Work of a higher layer to do from time to time. Called by the keeper.
+    pub(crate) fn on_keeping(&self) {
+        if let Some(on_keeping) = self.on_keeping {
+            on_keeping();
+        }
+    }
+
+    fn is_limited_by_time(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| part.time_left().is_some())
+    }
+
+    /// Returns true if the keeper thread has anything to do.
+    pub(crate) fn needs_keeper(&self) -> bool {
+        self.is_limited_by_time() || self.n_taken.load(Ordering::Relaxed) > CHUNKS_WITHOUT_KEEPER
     }
 
     fn keeper(&self) -> Option<&Thread> {
@@ -256,11 +294,11 @@ impl Session {
             staged.put_in_place();
         }
         let fresh = self.spool.take_fresh();
-        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
-            let needs_keeper = self.spool.is_low() || self.is_full_part();
-            if let Some(keeper) = self.keeper().filter(|_| needs_keeper) {
-                keeper.unpark();
-            }
+        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER
+            && (self.spool.is_low() || self.is_full_part() || !self.has_used_keeper.swap(true, Ordering::Relaxed))
+            && let Some(keeper) = self.keeper()
+        {
+            keeper.unpark();
         }
         let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
         if self.spool.is_ring() {
@@ -273,7 +311,7 @@ impl Session {
     /// Returns a stack of open spans that has a slot for `level`. It replaces the thread's stack `small`, if any.
     /// Returns `None` if there is no room.
     pub(crate) fn open_stack(&self, owner: Owner, small: Option<&OpenStack>, level: usize) -> Option<OpenStack> {
-        let mut stacks = lock(&self.open_stacks);
+        let mut stacks = lock_for_event(&self.open_stacks)?;
         let fresh = || self.open_spans_chunk();
         match small {
             Some(small) => stacks.grow(owner, small, level, fresh),
@@ -283,12 +321,16 @@ impl Session {
 
     /// Returns a stack with the spans that a thread had open in the previous part, if any.
     pub(crate) fn carry_open_stack_over(&self, owner: Owner, old: Option<&OpenStack>) -> Option<OpenStack> {
-        lock(&self.open_stacks).carry_over(owner, old, || self.open_spans_chunk())
+        lock_for_event(&self.open_stacks)?.carry_over(owner, old, || self.open_spans_chunk())
     }
 
-    /// Takes a stack of open spans back from a thread.
-    pub(crate) fn put_open_stack_back(&self, stack: &OpenStack) {
-        lock(&self.open_stacks).put_back(stack);
+    /// Takes stacks of open spans back from a thread. Returns false if the lock is held for too long.
+    pub(crate) fn put_open_stacks_back<'a>(&self, stacks: impl Iterator<Item = &'a OpenStack>) -> bool {
+        let Some(mut all) = lock_for_event(&self.open_stacks) else {
+            return false;
+        };
+        stacks.for_each(|stack| all.put_back(stack));
+        true
     }
 
     fn open_spans_chunk(&self) -> Option<MappedChunk> {
@@ -307,14 +349,9 @@ impl Session {
         }
     }
 
-    /// Defines a call site under a number. `None` if there is no room.
+    /// Defines a call site under a number. `None` if there is no room, or the lock is held for too long.
     pub(crate) fn define_site(&self, site: &Site, id: u32) -> Option<()> {
-        self.define(&Definition::Site {
-            id,
-            name: kept_text(site.name()),
-            category: kept_text(site.category()),
-            keys: site.keys().iter().map(|&key| kept_text(key)).collect(),
-        })
+        lock_for_event(&self.definitions)?.define_site(site, id, &|| self.definitions_chunk())
     }
 
     /// Names the process.
@@ -345,9 +382,9 @@ impl Session {
         Some(fresh)
     }
 
-    /// Gives the calling thread a number.
+    /// Gives the calling thread a number. `None` if there is no room, or the lock is held for too long.
     pub(crate) fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
-        lock(&self.definitions).define_thread(os_id, name, &|| self.definitions_chunk())
+        lock_for_event(&self.definitions)?.define_thread(os_id, name, &|| self.definitions_chunk())
     }
 
     /// Gives a named track a number.
@@ -355,9 +392,10 @@ impl Session {
         lock(&self.definitions).define_track(name, sort, &|| self.definitions_chunk())
     }
 
-    /// Returns the number of a name made at run time, or `None` if there are too many of them to define.
+    /// Returns the number of a name made at run time, or `None` if there are too many of them to define, or the lock is
+    /// held for too long.
     pub(crate) fn intern(&self, name: &str, category: &str) -> Option<u32> {
-        lock(&self.definitions).intern(name, category, &|| self.definitions_chunk())
+        lock_for_event(&self.definitions)?.intern(name, category, &|| self.definitions_chunk())
     }
 
     /// Writes a calibration point: the present time of the recording's clock and of the monotonic clock.
@@ -379,6 +417,7 @@ impl Session {
             }
             self.count_dropped(interrupted::take());
             self.calibrate();
+            self.check_length(output.spool_path())?;
             if self.spool.is_ring() {
                 let copy = Snapshot::take(self.spool.file(), with_ending(output.spool_path(), ".copy"))?;
                 return output.rewrite(copy.file());
@@ -422,6 +461,7 @@ impl Session {
             let mut output = lock(&self.output);
             self.count_dropped(interrupted::take());
             self.calibrate();
+            self.check_length(output.spool_path())?;
             if output.form() == OutputKind::Spool {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
                 self.spool.trim();
@@ -446,6 +486,7 @@ impl Session {
     /// Ends a session without events, and removes its spool.
     pub(crate) fn discard(&self) {
         self.close();
+        self.unpark_keeper();
         let _ = std::fs::remove_file(self.spool_path());
         self.release_memory();
     }
@@ -454,6 +495,15 @@ impl Session {
     /// lost.
     pub(crate) fn release_memory(&self) {
         self.spool.revoke();
+    }
+
+    /// Returns an error if another process has cut the spool. The output stays as it was after the last flush.
+    fn check_length(&self, path: &Path) -> Result<(), Error> {
+        let Some((expected, actual)) = self.spool.cut() else {
+            return Ok(());
+        };
+        let words = format!("another process cut it: expected {expected} bytes, found {actual}");
+        Err(Error::io("events of the spool are lost", path, std::io::Error::other(words)))
     }
 
     fn unpark_keeper(&self) {
@@ -530,7 +580,8 @@ fn write_header(header: &MappedChunk, clock: ClockKind, wall_nanos: u64, limit: 
 fn cannot_start(path: &Path, reason: Option<StopReason>) -> Error {
     let kind = match reason {
         Some(StopReason::NoSpace) => std::io::ErrorKind::StorageFull,
-        Some(StopReason::Limit | StopReason::Io) | None => std::io::ErrorKind::Other,
+        Some(StopReason::FileSize) => std::io::ErrorKind::FileTooLarge,
+        Some(StopReason::Limit | StopReason::Io | StopReason::Truncated) | None => std::io::ErrorKind::Other,
     };
     Error::io("cannot reserve the spool", path, kind.into())
 }

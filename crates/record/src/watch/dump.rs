@@ -18,7 +18,7 @@
 use crate::flight::post_roll;
 use crate::flight::recording::Recording;
 use crate::os::process::fork_generation;
-use crate::os::thread::without_signals;
+use crate::os::thread as os_thread;
 use crate::process::switch::{self, OFF};
 use crate::process::value::Value;
 use crate::process::{current, event};
@@ -97,5 +97,5 @@ fn write_on_thread(recording: &Arc<Recording>, after: Duration, copied: fn()) ->
         let _ = done.send(());
     };
     let builder = thread::Builder::new().name("ferrum-trace-dump".into());
-    without_signals(|| builder.spawn(work)).ok().map(|_| is_done)
+    os_thread::spawn(builder, work).map(|_| is_done)
 }

@@ -28,7 +28,7 @@ With --json, one object per file, each on a line, in the order of the files:
   events       events in the trace
   threads      threads that recorded
   dropped      events that the recorder dropped
-  stop_reason  why recording stopped early: `limit`, `no_space`, `io`, or null
+  stop_reason  why recording stopped early: `limit`, `no_space`, `io`, `file_size`, `truncated`, or null
   recorder     all that the recorder counted, as one of the `recordings` of
                `summary --json`
   finished     whether the recorder finished the spool itself
