@@ -38,10 +38,11 @@
 //! # Protection
 //!
 //! - Files are written to and read from one directory only, by names without separators.
-//! - Without a token it listens only on loopback or a Unix socket, and refuses requests from web pages.
+//! - Without a token it listens only on loopback or a Unix socket, refuses requests from web pages, and requests for
+//!   other hosts than loopback and [`HttpOptions::allow_host`], also in a mounted [`router`].
 //! - A request is limited to 4 KiB of body and 16 KiB of head, with ten seconds for each, and there are at most 16
-//!   connections at a time. Ten recordings may start at once, then one every six seconds. With a mounted [`router`],
-//!   heads and connections are up to the engine's server.
+//!   connections at a time: an idle one is closed for the next. Ten recordings may start at once, then one every six
+//!   seconds. With a mounted [`router`], heads and connections are up to the engine's server.
 //! - Work that may block runs on the runtime's threads for blocking work; no recording thread waits for a request.
 
 pub use crate::server::{Address, HttpOptions, Server};

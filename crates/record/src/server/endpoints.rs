@@ -52,6 +52,8 @@ GET  /trace          the newest file; ?name= for another file that was recorded 
 #[derive(Debug)]
 pub(super) struct Interface {
     options: HttpOptions,
+    /// True if web pages cannot reach the interface, so that the host of a request is not checked.
+    is_out_of_reach: bool,
     /// Locked while a recording starts.
     starts: Mutex<Rate>,
     files: Mutex<Files>,
@@ -59,12 +61,23 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(options: HttpOptions) -> Self {
-        Self { options, starts: Mutex::new(STARTS), files: Mutex::default(), is_flushing: AtomicBool::new(false) }
+    pub(super) fn new(options: HttpOptions, is_out_of_reach: bool) -> Self {
+        Self {
+            options,
+            is_out_of_reach,
+            starts: Mutex::new(STARTS),
+            files: Mutex::default(),
+            is_flushing: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn token(&self) -> Option<&str> {
         self.options.token.as_deref()
+    }
+
+    /// Returns the allowed hosts besides loopback, or `None` if all are allowed.
+    pub(super) fn hosts(&self) -> Option<&[String]> {
+        (!self.is_out_of_reach).then_some(&self.options.hosts)
     }
 
     fn start(&self, request: &StartRequest) -> Result<Answer, Refusal> {

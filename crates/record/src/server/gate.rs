@@ -19,12 +19,11 @@ pub(super) const BODY_BYTES_MAX: usize = 4096;
 /// Time that a client has to send its body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Refuses requests without the token or, if there is none, requests from web pages.
+/// Refuses requests without the token or, if there is none, requests to other hosts and from web pages.
 pub(super) async fn admit(State(interface): State<Arc<Interface>>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
     let admitted = match interface.token() {
-        Some(token) => check_token(headers, token),
-        None => check_origin(headers),
+        Some(token) => check_token(request.headers(), token),
+        None => check_host(&request, interface.hosts()).and_then(|()| check_origin(&request)),
     };
     match admitted {
         Ok(()) => next.run(request).await,
@@ -43,31 +42,41 @@ fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
 
 /// Refuses requests from web pages. A browser sends requests for any page, also to this host, but names the page's
 /// origin.
-fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(origin) = headers.get(ORIGIN) else {
+fn check_origin(request: &Request) -> Result<(), Refusal> {
+    let Some(origin) = request.headers().get(ORIGIN) else {
         return Ok(());
     };
-    let host = text_of(headers, HOST).unwrap_or_default();
+    let host = host_of(request).unwrap_or_default();
     let is_same =
         origin.to_str().ok().and_then(|origin| origin.split_once("://")).is_some_and(|(_, from)| from == host);
     let words = "requests from web pages are refused unless there is a token";
     is_same.then_some(()).ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, words).and_close())
 }
 
-/// Checks the header `Host` on a loopback port without a token. Another name means that someone else's DNS name points
-/// to this host (DNS rebinding).
-pub(super) async fn check_host(request: Request, next: Next) -> Response {
-    let is_ours = text_of(request.headers(), HOST).is_none_or(is_name_of_loopback);
-    if is_ours {
-        return next.run(request).await;
-    }
-    let words = "expected the header `Host` to be `localhost` or a loopback address";
-    Refusal::new(StatusCode::FORBIDDEN, words).and_close().into_response()
+/// Checks the host that a request without a token is for. Another name than those of this host means that someone
+/// else's DNS name points to it (DNS rebinding): a browser takes the page of that name and the interface for one
+/// origin. `None` allows any host.
+fn check_host(request: &Request, allowed: Option<&[String]>) -> Result<(), Refusal> {
+    let (Some(allowed), Some(host)) = (allowed, host_of(request)) else {
+        return Ok(());
+    };
+    let name = without_port(host);
+    let is_ours = is_name_of_loopback(name) || allowed.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let words = "expected the header `Host` to be `localhost`, a loopback address or an allowed host";
+    is_ours.then_some(()).ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, words).and_close())
 }
 
-fn is_name_of_loopback(host: &str) -> bool {
+/// Returns the host that a request is for. In HTTP/2, it is a part of the address.
+fn host_of(request: &Request) -> Option<&str> {
+    text_of(request.headers(), HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()))
+}
+
+fn without_port(host: &str) -> &str {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name)
+}
+
+fn is_name_of_loopback(name: &str) -> bool {
     let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(is_loopback)
 }
@@ -114,6 +123,12 @@ mod tests {
         all.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
     }
 
+    fn request(all: &[(HeaderName, &str)]) -> Request {
+        let mut request = Request::new(Body::empty());
+        *request.headers_mut() = headers(all);
+        request
+    }
+
     #[test]
     fn only_the_exact_token_is_accepted() {
         for (given, is_right) in [
@@ -130,24 +145,37 @@ mod tests {
 
     #[test]
     fn web_pages_of_other_hosts_are_refused() {
-        let from = |origin| check_origin(&headers(&[(ORIGIN, origin), (HOST, "localhost:9123")])).is_ok();
+        let from = |origin| check_origin(&request(&[(ORIGIN, origin), (HOST, "localhost:9123")])).is_ok();
         assert!(from("http://localhost:9123"));
         assert!(!from("http://example.com") && !from("null") && !from("http://localhost:80"));
     }
 
     #[test]
-    fn only_localhost_and_loopback_addresses_are_accepted_as_host() {
+    fn only_loopback_and_allowed_names_are_accepted_as_host() {
+        let allowed = ["Engine.internal".to_owned()];
         for (host, is_ours) in [
             ("localhost:9123", true),
             ("LOCALHOST", true),
             ("127.0.0.1:80", true),
             ("[::1]:80", true),
+            ("engine.internal:8000", true),
             ("example.com:9123", false),
             ("127.0.0.1.example.com", false),
+            ("engine.internal.example.com", false),
             ("10.0.0.1", false),
             ("", false),
         ] {
-            assert_eq!(is_name_of_loopback(host), is_ours, "{host}");
+            assert_eq!(check_host(&request(&[(HOST, host)]), Some(&allowed)).is_ok(), is_ours, "{host}");
         }
+        assert!(check_host(&request(&[(HOST, "example.com")]), None).is_ok());
+    }
+
+    #[test]
+    fn the_host_of_http_2_is_checked_too() {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = "http://example.com/status".parse().unwrap();
+        assert!(check_host(&request, Some(&[])).is_err());
+        *request.uri_mut() = "http://localhost:80/status".parse().unwrap();
+        assert!(check_host(&request, Some(&[])).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! The HTTP interface: starts, stops and inspects recordings from outside the process.
 
 mod answer;
+mod connections;
 mod endpoints;
 mod files;
 mod folder;
@@ -25,9 +26,13 @@ use axum::routing::{get, post};
 use endpoints::Interface;
 use std::sync::Arc;
 
-/// Returns the interface as a router.
+/// Returns the interface as a router, for a server that web pages may reach.
 pub(crate) fn router(options: HttpOptions) -> Router {
-    let interface = Arc::new(Interface::new(options));
+    router_of(Interface::new(options, false))
+}
+
+fn router_of(interface: Interface) -> Router {
+    let interface = Arc::new(interface);
     Router::new()
         .route("/", get(endpoints::list))
         .route("/start_profile", post(endpoints::start))

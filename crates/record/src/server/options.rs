@@ -21,18 +21,35 @@ pub struct HttpOptions {
     pub(super) limit: u64,
     pub(super) token: Option<String>,
     pub(super) address: Address,
+    pub(super) hosts: Vec<String>,
 }
 
 impl HttpOptions {
     /// Creates options. Files are written to this directory, which must exist, and nowhere else. Default: no token,
     /// `127.0.0.1:9123`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), limit: limit_of_environment(), token: None, address: Address::default() }
+        Self {
+            directory: directory.into(),
+            limit: limit_of_environment(),
+            token: None,
+            address: Address::default(),
+            hosts: Vec::new(),
+        }
     }
 
     /// Makes requests require `Authorization: Bearer TOKEN`.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
+        self
+    }
+
+    /// Allows requests without a token whose header `Host` has this name, without a port. May be called several times.
+    ///
+    /// Always allowed are `localhost` and loopback addresses. Others are refused with status 403, since a web page
+    /// could send them through a name of its own that points to this host (DNS rebinding). Requests with the token,
+    /// and those over a Unix socket, may have any name.
+    pub fn allow_host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
         self
     }
 

@@ -1,21 +1,20 @@
 //! The recorder's own HTTP server, on its own thread.
 
-use super::gate::check_host;
+use super::connections::{Connection, Connections};
+use super::endpoints::Interface;
 use super::options::{Address, HttpOptions};
-use super::router;
+use super::router_of;
 #[cfg(unix)]
 use super::unix_socket;
 use crate::lifecycle::environment::HTTP_TOKEN;
 use crate::os::stderr::say;
-use crate::os::thread::without_signals;
+use crate::os::thread::spawn;
 use axum::Router;
-use axum::middleware::from_fn;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -24,7 +23,7 @@ use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio_io_timeout::TimeoutStream;
 
 /// Maximum number of connections at a time.
@@ -75,7 +74,7 @@ pub(crate) fn serve(options: HttpOptions) -> io::Result<Server> {
     let (stop, stopped) = oneshot::channel();
     let work = move || run(options, stopped, &report);
     let builder = thread::Builder::new().name("ferrum-trace-http".into());
-    let thread = without_signals(|| builder.spawn(work))?;
+    let thread = spawn(builder, work).ok_or(io::ErrorKind::OutOfMemory)?;
     let address = reports.recv().map_err(io::Error::other)??;
     Ok(Server { address, stop, thread })
 }
@@ -139,14 +138,12 @@ fn with_address(address: &Address, error: &io::Error) -> io::Error {
 }
 
 fn app(options: HttpOptions) -> Router {
-    let is_tcp = matches!(options.address, Address::Tcp(_));
-    let needs_host = is_tcp && options.token.is_none();
-    let app = router(options);
-    if needs_host { app.layer(from_fn(check_host)) } else { app }
+    let is_unix_socket = matches!(options.address, Address::Unix(_));
+    router_of(Interface::new(options, is_unix_socket))
 }
 
 fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, stopped: oneshot::Receiver<()>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let connections = Connections::new(CONNECTIONS_MAX);
     runtime.block_on(async {
         let mut stopped = pin!(asked(stopped));
         loop {
@@ -158,15 +155,15 @@ fn serve_until(runtime: &Runtime, listener: Listener, app: &Router, stopped: one
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            match Arc::clone(&room).try_acquire_owned() {
-                Ok(permit) => {
-                    let connection = tokio::time::timeout(CONNECTION_TIME, talk(stream, app.clone()));
+            match connections.add().await {
+                Some(connection) => {
+                    let app = app.clone();
                     tokio::spawn(async move {
-                        let _ = connection.await;
-                        drop(permit);
+                        let talk = talk(stream, app, &connection);
+                        let _ = tokio::time::timeout(CONNECTION_TIME, talk).await;
                     });
                 }
-                Err(_) => stream.refuse(),
+                None => stream.refuse(),
             }
         }
     });
@@ -233,22 +230,26 @@ impl Stream {
     }
 }
 
-async fn talk(stream: Stream, app: Router) {
+async fn talk(stream: Stream, app: Router, connection: &Connection) {
     match stream {
-        Stream::Tcp(stream) => talk_over(stream, app).await,
+        Stream::Tcp(stream) => talk_over(stream, app, connection).await,
         #[cfg(unix)]
-        Stream::Unix(stream) => talk_over(stream, app).await,
+        Stream::Unix(stream) => talk_over(stream, app, connection).await,
     }
 }
 
 /// Serves the requests of a connection. Errors of the connection are ignored: they concern the client only.
-async fn talk_over(stream: impl AsyncRead + AsyncWrite, app: Router) {
+async fn talk_over(stream: impl AsyncRead + AsyncWrite, app: Router, connection: &Connection) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(UNREAD_TIME));
     let mut stream = Box::pin(stream);
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     server.max_buf_size(HEAD_BYTES_MAX).max_headers(HEADERS_MAX);
-    let _ = server.serve_connection(TokioIo::new(&mut stream), TowerToHyperService::new(app)).await;
+    let service = TowerToHyperService::new(connection.count_requests(app));
+    tokio::select! {
+        _ = server.serve_connection(TokioIo::new(&mut stream), service) => {}
+        () = connection.closed() => {}
+    }
     let _ = stream.shutdown().await;
 }
