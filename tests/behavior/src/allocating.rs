@@ -45,7 +45,9 @@ macro_rules! sixty_four_sites {
 }
 
 /// Functions that record one event each, at a call site of their own.
-static SITES: [[[fn(); 8]; 8]; 8] = eight!(sixty_four_sites);
+type Eight = [fn(); 8];
+
+static SITES: [[Eight; 8]; 8] = eight!(sixty_four_sites);
 
 /// Records at a call site that has not recorded before, for the first 512 calls.
 fn record_at_new_site() {

@@ -70,7 +70,7 @@ fn fault() {
 
 /// Reports the dispositions of all signals, before and after everything that might change them.
 fn signal_dispositions() {
-    report!("before {:?} {:?}", dispositions(), blocked_signals());
+    report_signals("before");
     let out = std::env::var_os("FERRUM_TRACE_OUT").unwrap();
     for n in 0..10 {
         {
@@ -83,5 +83,13 @@ fn signal_dispositions() {
         flush().unwrap();
         drop(reader);
     }
-    report!("after {:?} {:?}", dispositions(), blocked_signals());
+    report_signals("after");
+}
+
+/// Reports one line for each signal.
+fn report_signals(when: &str) {
+    for (signal, handler, flags) in dispositions() {
+        report!("{when} {signal} {handler} {flags}");
+    }
+    report!("blocked-{when} {:?}", blocked_signals());
 }

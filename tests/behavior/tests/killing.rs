@@ -169,11 +169,17 @@ fn nothing_is_missing_after_a_panic_that_aborts() {
 }
 
 #[test]
-fn the_recorder_does_not_change_signal_dispositions() {
-    let stage = Stage::new();
-    let finished = stage.run("signal-dispositions").expect_success();
-    assert_eq!(finished.answer("after"), finished.answer("before"));
-    assert_eq!(stage.finished_trace().count("work"), 40);
+fn the_recorder_changes_no_signal_disposition_but_that_of_sigbus() {
+    for (setting, changed) in [("on", vec!["7"]), ("off", vec![])] {
+        let stage = Stage::new();
+        let finished = run(stage.scene("signal-dispositions").env("FERRUM_TRACE_SIGBUS", setting)).expect_success();
+        let (before, after) = (finished.answers("before"), finished.answers("after"));
+        let differs = before.zip(after).filter(|(before, after)| before != after);
+        let signals: Vec<&str> = differs.map(|(before, _)| before.split(' ').next().unwrap()).collect();
+        assert_eq!(signals, changed, "{finished}");
+        assert_eq!(finished.answer("blocked-after"), finished.answer("blocked-before"));
+        assert_eq!(stage.finished_trace().count("work"), 40);
+    }
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_spool_that_another_process_cuts_is_an_error_and_the_program_continues() {
 fn a_cut_spool_is_found_although_the_lost_part_is_not_used_again() {
     let stage = Stage::new();
     let finished = run(&mut stage.scene_without_env("cut-spool-and-nothing-recorded")).expect_success();
-    assert!(finished.answer("finish").contains(&format!("found {} ", 2 * MIB).trim_end()), "{finished}");
+    assert!(finished.answer("finish").contains(&format!("found {}", 2 * MIB)), "{finished}");
 }
 
 #[test]

@@ -278,6 +278,11 @@ impl Spool {
     fn prepare_spares(&self) {
         let (n_spares, n_segments) = {
             let growth = lock(&self.growth);
+            if growth.spares.len() == SPARE_SEGMENTS
+                && growth.segments.capacity() >= growth.segments.len() + SPARE_SEGMENTS
+            {
+                return;
+            }
             (growth.spares.len(), growth.segments.len())
         };
         let missing = SPARE_SEGMENTS.saturating_sub(n_spares);
