@@ -362,6 +362,14 @@ impl Attachment {
         }
     }
 
+    /// Puts the stacks back, and keeps their memory.
+    fn return_stacks(&mut self) {
+        if !self.has_returned_stacks {
+            let stacks = [&self.stack, &self.outgrown_stack];
+            self.has_returned_stacks = self.session.put_open_stacks_back(stacks.into_iter().flatten());
+        }
+    }
+
     pub(super) fn refill_and_write<T>(
         &mut self,
         held: &Held<'_>,
