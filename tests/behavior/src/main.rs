@@ -3,6 +3,7 @@
 //! A scene records to the path in `FERRUM_TRACE_OUT`, unless it starts a recording itself, and reports to the test on
 //! standard output. Its other files go to the working directory.
 
+mod busy;
 mod ending;
 mod flushing;
 mod forking;
@@ -23,6 +24,7 @@ type Scene = (&'static str, fn());
 
 fn main() {
     let all = [
+        busy::SCENES,
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,

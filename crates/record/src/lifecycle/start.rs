@@ -96,7 +96,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
     if let Some(pattern) = &mut options.session.pattern {
         pattern.make_absolute();
     }
-    options.session.on_full_part = Some(rotate::rotate);
+    options.session.on_parts_due = Some(rotate::tend_parts);
     let recording = Recording::start(&options.session, &options.flight)?;
     for site in &registry.sites {
         recording.define_site(site, site.known_id());

@@ -5,6 +5,7 @@
 //! before open spans, so that a span that ends meanwhile is not copied as both.
 
 use crate::error::Error;
+use crate::util::turn::Turn;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::empty_unstable_slots;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
@@ -42,6 +43,7 @@ impl Drop for Snapshot {
 fn copy(spool: &File, path: &Path) -> io::Result<File> {
     let copy = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    let mut turn = Turn::new();
     for events in [true, false] {
         // Chunks may have been added since events were copied, with definitions that the events need.
         let n_chunks = spool.metadata()?.len().div_ceil(CHUNK_BYTES as u64);
@@ -51,7 +53,7 @@ fn copy(spool: &File, path: &Path) -> io::Result<File> {
                 (&copy).write_all(&chunk)?;
             }
             // The copy is urgent, since the ring is being overwritten, but it must not delay the recording threads.
-            std::thread::yield_now();
+            turn.yield_if_over();
         }
     }
     Ok(copy)

@@ -336,7 +336,7 @@ impl Attachment {
     /// Counts a lost event if nothing was written.
     pub(super) fn count_if_lost<T>(&self, on_loss: OnLoss, written: Option<T>) -> Option<T> {
         if written.is_none() && on_loss == OnLoss::Count {
-            self.entry.dropped.add(1);
+            self.session.count_dropped_by(&self.entry);
         }
         written
     }
@@ -366,6 +366,8 @@ impl Attachment {
             chunk::revoke(chunk);
             return false;
         }
+        // There is room again, perhaps also for open spans.
+        self.has_no_stack = false;
         held.set_thread(self.session.id(), self.entry.id);
         held.set_chunk(chunk.words(), self.entry.id, now)
     }
