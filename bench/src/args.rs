@@ -97,6 +97,8 @@ pub(crate) enum Figure {
     WhatIf,
     /// the decoding thread's longest pause while files are written; needs 11 GB of disk
     Stopping,
+    /// losses and delays while every processor is busy, as root and as another user; not part of `all`
+    Busy,
     /// time that recording adds to the decode steps of an engine
     #[cfg(feature = "engine")]
     Engine,
@@ -104,7 +106,8 @@ pub(crate) enum Figure {
 
 impl Args {
     pub(crate) fn wants(&self, figure: Figure) -> bool {
-        let is_part_of_all = !matches!(figure, Figure::Soak | Figure::Gate | Figure::Diff | Figure::WhatIf);
+        let is_part_of_all =
+            !matches!(figure, Figure::Soak | Figure::Gate | Figure::Diff | Figure::WhatIf | Figure::Busy);
         self.figure == figure || self.figure == Figure::All && is_part_of_all
     }
 

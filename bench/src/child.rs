@@ -37,6 +37,7 @@ pub(crate) enum Task {
     Modes,
     Soak,
     Stopping,
+    Busy,
     #[cfg(feature = "engine")]
     Engine,
 }
@@ -141,6 +142,7 @@ pub(crate) fn serve(job: &str, start: Start) -> Outcome {
         Task::Modes => figures::modes::child(&job),
         Task::Soak => figures::soak::child(&job),
         Task::Stopping => figures::stopping::child(&job),
+        Task::Busy => figures::busy::child(&job),
         #[cfg(feature = "engine")]
         Task::Engine => figures::engine::child(&job),
     }

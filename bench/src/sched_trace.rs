@@ -21,6 +21,8 @@ pub(crate) struct Displacement {
     pub end_ns: u64,
     /// The thread that had its processor for the longest part of it.
     pub by: String,
+    /// Time for which threads of the recorder had its processor meanwhile.
+    pub by_recorder_ns: u64,
 }
 
 impl SchedTrace {
@@ -78,27 +80,41 @@ struct Waiting {
     now: (String, u64),
     /// The thread that had it for the longest time so far.
     longest: (String, u64),
+    by_recorder_ns: u64,
 }
 
 impl Waiting {
     fn begin(switch: &Switch) -> Self {
         let now = (switch.to.to_owned(), switch.at_ns);
-        Self { processor: switch.processor, start_ns: switch.at_ns, now, longest: (String::new(), 0) }
+        Self {
+            processor: switch.processor,
+            start_ns: switch.at_ns,
+            now,
+            longest: (String::new(), 0),
+            by_recorder_ns: 0,
+        }
     }
 
     fn hand_over(&mut self, switch: &Switch) {
         let (by, since_ns) = std::mem::replace(&mut self.now, (switch.to.to_owned(), switch.at_ns));
         let ns = switch.at_ns - since_ns;
+        self.by_recorder_ns += if is_recorder(&by) { ns } else { 0 };
         if ns >= self.longest.1 {
             self.longest = (by, ns);
         }
     }
 
     fn end(self, end_ns: u64) -> Displacement {
-        let is_last_longest = end_ns - self.now.1 >= self.longest.1;
-        let by = if is_last_longest { self.now.0 } else { self.longest.0 };
-        Displacement { start_ns: self.start_ns, end_ns, by }
+        let last_ns = end_ns - self.now.1;
+        let by_recorder_ns = self.by_recorder_ns + if is_recorder(&self.now.0) { last_ns } else { 0 };
+        let by = if last_ns >= self.longest.1 { self.now.0 } else { self.longest.0 };
+        Displacement { start_ns: self.start_ns, end_ns, by, by_recorder_ns }
     }
+}
+
+/// Returns true for the name of a thread of the recorder.
+fn is_recorder(name: &str) -> bool {
+    name.starts_with("ferrum-trace")
 }
 
 /// `… [001] d..2. 46558.268088: sched_switch: prev_comm=A prev_pid=1 … ==> next_comm=B next_pid=2 next_prio=120`.
@@ -141,15 +157,20 @@ mod tests {
             "# tracer: nop\n".to_owned(),
             line(1, "10.000100", "decoder", "kworker/1:0"),
             line(0, "10.000120", "other", "unrelated"),
-            line(1, "10.000150", "kworker/1:0", "a b"),
+            line(1, "10.000150", "kworker/1:0", "ferrum-trace-wr"),
             line(0, "10.000900", "unrelated", "decoder"),
             line(0, "10.001000", "decoder", "swapper/0"),
             line(0, "10.001010", "swapper/0", "decoder"),
         ];
-        let displacement = |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned() };
+        let displacement = |start_ns, end_ns, by: &str, by_recorder_ns| Displacement {
+            start_ns,
+            end_ns,
+            by: by.to_owned(),
+            by_recorder_ns,
+        };
         let expected = [
-            displacement(10_000_100_000, 10_000_900_000, "a b"),
-            displacement(10_001_000_000, 10_001_010_000, "swapper/0"),
+            displacement(10_000_100_000, 10_000_900_000, "ferrum-trace-wr", 750_000),
+            displacement(10_001_000_000, 10_001_010_000, "swapper/0", 0),
         ];
         assert_eq!(displacements(&trace.concat(), "decoder"), expected);
     }

@@ -140,6 +140,25 @@ pub(crate) fn file_system(path: &Path) -> &'static str {
     }
 }
 
+/// Lets every user write to a folder.
+pub(crate) fn let_all_write(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777))
+}
+
+/// Makes the calling thread, and threads that it starts later, those of a user without privileges. In Linux, users are
+/// a property of threads; the C library's functions would change all of them.
+pub(crate) fn drop_privileges_of_thread() -> io::Result<()> {
+    const NOBODY: libc::c_long = 65534;
+    for call in [libc::SYS_setresgid, libc::SYS_setresuid] {
+        // SAFETY: only numbers are passed.
+        if unsafe { libc::syscall(call, NOBODY, NOBODY, NOBODY) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// Ends the process without destructors or exit handlers: a child that has printed its result needs no file.
 pub(crate) fn exit_now() -> ! {
     // SAFETY: `_exit` never returns; buffers and exit handlers are skipped on purpose.

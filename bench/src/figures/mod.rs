@@ -1,5 +1,6 @@
 //! One file per group of figures: the parent's part collects and compares, the child's part measures.
 
+pub(crate) mod busy;
 #[cfg(feature = "peers")]
 pub(crate) mod candle;
 pub(crate) mod clock;
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
         (Figure::Diff, diff::run),
         (Figure::WhatIf, what_if::run),
         (Figure::Stopping, stopping::run),
+        (Figure::Busy, busy::run),
         #[cfg(feature = "engine")]
         (Figure::Engine, engine::run),
     ];

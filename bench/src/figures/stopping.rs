@@ -31,7 +31,7 @@ const LONG_NS: u64 = 1_000_000;
 const NAP: Duration = Duration::from_millis(5);
 
 /// Name of the measured thread in the kernel's tracing.
-const DECODER: &str = "decoder";
+pub(super) const DECODER: &str = "decoder";
 /// Shorter pauses are not attributed to a cause.
 const NOTED_NS: u64 = 50_000;
 
@@ -249,7 +249,7 @@ impl Reading {
 
 /// Pauses of the thread in one phase.
 #[derive(Debug, Default)]
-struct Pauses {
+pub(super) struct Pauses {
     longest_ns: u64,
     n_long: u64,
     n_waits: u64,
@@ -259,11 +259,16 @@ struct Pauses {
 
 impl Pauses {
     fn add(&mut self, before: &Reading, after: &Reading) {
-        let pause_ns = after.ns - before.ns;
+        self.note(before.ns, after.ns);
+    }
+
+    /// Adds the time between two readings of the clock.
+    pub(super) fn note(&mut self, before_ns: u64, after_ns: u64) {
+        let pause_ns = after_ns - before_ns;
         self.longest_ns = self.longest_ns.max(pause_ns);
         self.n_long += u64::from(pause_ns > LONG_NS);
         if pause_ns > NOTED_NS {
-            self.long_pauses.push((before.ns, after.ns));
+            self.long_pauses.push((before_ns, after_ns));
         }
     }
 
@@ -276,7 +281,7 @@ impl Pauses {
         self.n_waits = sys::thread_waits() - self.n_waits;
     }
 
-    fn add_to(&self, stretch: &str, displacements: Option<&[Displacement]>, answer: &mut Answer) {
+    pub(super) fn add_to(&self, stretch: &str, displacements: Option<&[Displacement]>, answer: &mut Answer) {
         let figures = [("pause_ns", self.longest_ns), ("n_long", self.n_long), ("n_waits", self.n_waits)];
         answer.extend(figures.map(|(key, value)| (format!("{stretch}_{key}"), value as f64)));
         let Some(displacements) = displacements else { return };
@@ -340,7 +345,8 @@ mod tests {
 
     #[test]
     fn the_cause_of_a_pause_is_the_longest_displacement() {
-        let displacement = |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned() };
+        let displacement =
+            |start_ns, end_ns, by: &str| Displacement { start_ns, end_ns, by: by.to_owned(), by_recorder_ns: 0 };
         let displacements = [
             displacement(100, 200, "kworker/u8:0"),
             displacement(300, 400, "ferrum-trace-wr"),

@@ -334,7 +334,7 @@ pub mod about {
     pub const DROPPED_BY_THREAD: &str = "dropped_by_thread";
     /// Number of recorded events.
     pub const RECORDED: &str = "recorded";
-    /// The [`StopReason`], if recording stopped before the program did.
+    /// The [`StopReason`], if events were lost for lack of room, until the end or for some time.
     pub const STOP_REASON: &str = "stop_reason";
     /// The size limit of the recording in bytes, if it was reached.
     pub const LIMIT_BYTES: &str = "limit_bytes";

@@ -19,6 +19,7 @@ enum ErrorKind {
     NotRecording,
     NoPath,
     Setting { name: &'static str, error: SettingError },
+    UnwrittenParts { folder: PathBuf, n: usize, why: String },
 }
 
 impl Error {
@@ -52,6 +53,12 @@ impl Error {
         Self { kind: ErrorKind::Setting { name, error } }
     }
 
+    /// Parts of a rotating recording whose output could not be written. `why` is the error of the last one.
+    pub(crate) fn unwritten_parts(base: &Path, n: usize, why: String) -> Self {
+        let folder = base.parent().unwrap_or(base).to_owned();
+        Self { kind: ErrorKind::UnwrittenParts { folder, n, why } }
+    }
+
     /// Returns true if the process already records: a process has one recording at a time.
     pub fn is_already_recording(&self) -> bool {
         matches!(self.kind, ErrorKind::AlreadyRecording)
@@ -62,6 +69,15 @@ impl Error {
         matches!(self.kind, ErrorKind::NotRecording)
     }
 
+    /// Returns true if another attempt may succeed, as after an error of the disk.
+    pub(crate) fn may_pass(&self) -> bool {
+        match &self.kind {
+            ErrorKind::Io { .. } => true,
+            ErrorKind::Format { cause, .. } => cause.io_error().is_some(),
+            _ => false,
+        }
+    }
+
     /// Converts this to an [`io::Error`], for the original engine's interface.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self.kind {
@@ -69,6 +85,7 @@ impl Error {
             ErrorKind::Format { cause, .. } => cause.io_error().map_or(io::ErrorKind::InvalidData, io::Error::kind),
             ErrorKind::AlreadyRecording | ErrorKind::NotRecording | ErrorKind::NoPath => io::ErrorKind::Other,
             ErrorKind::Setting { .. } => io::ErrorKind::InvalidInput,
+            ErrorKind::UnwrittenParts { .. } => io::ErrorKind::Other,
         };
         io::Error::new(kind, self)
     }
@@ -83,6 +100,11 @@ impl fmt::Display for Error {
             ErrorKind::NotRecording => f.write_str("this process is not recording"),
             ErrorKind::NoPath => f.write_str("no path to record to was given"),
             ErrorKind::Setting { name, error } => write!(f, "{name}: {error}"),
+            ErrorKind::UnwrittenParts { folder, n, why } => {
+                let files = if *n == 1 { "1 earlier file".to_owned() } else { format!("{n} earlier files") };
+                let folder = folder.display();
+                write!(f, "{files} could not be written ({why}), but kept: ferrum-trace recover {folder}")
+            }
         }
     }
 }

@@ -154,8 +154,9 @@
 //!   in the part in which they end. A text of more than 7 bytes is `(lost)` if a rotation happens between the text and
 //!   its event. A thread that is suspended for more than half a second in the middle of writing an event, during a
 //!   rotation, loses that event.
-//! - At the limit of the spool, or when the disk is full, recording stops and later events are counted by thread. The
-//!   count is in the file, in [`Stats`] and in one line on standard error.
+//! - At the limit of the spool, recording stops and later events are counted by thread. The count is in the file, in
+//!   [`Stats`], in [`control::status`] and in one line on standard error. While the disk is full, events are lost and
+//!   counted in the same way, and recording continues when there is room again.
 //! - Spans of a thread are drawn nested. If a guard is dropped before a guard that began later, its span moves to a
 //!   lane, named `NAME (2)`.
 //! - Between threads, times may differ by up to 40 ns: the counters of two cores are read without a fence.

@@ -37,6 +37,15 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
+impl std::ops::Add for Stats {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
 impl Stats {
     pub(crate) fn new(summary: &Summary, bytes: u64) -> Self {
         let Summary { events: recorded, dropped, threads, .. } = *summary;

@@ -4,6 +4,7 @@
 //! standard output. Its other files go to the working directory.
 
 mod allocating;
+mod busy;
 mod ending;
 mod flushing;
 mod forking;
@@ -27,6 +28,7 @@ type Scene = (&'static str, fn());
 fn main() {
     let all = [
         allocating::SCENES,
+        busy::SCENES,
         ending::SCENES,
         flushing::SCENES,
         forking::SCENES,

@@ -23,6 +23,14 @@ pub(crate) struct SharedCounters {
 #[repr(align(64))]
 pub(crate) struct Slot(AtomicU64);
 
+/// Gives up the privileges of root, if this process has them.
+pub(crate) fn become_unprivileged() {
+    const NOBODY: u32 = 65534;
+    // SAFETY: only numbers are passed.
+    let is_done = unsafe { libc::geteuid() != 0 || libc::setgid(NOBODY) == 0 && libc::setuid(NOBODY) == 0 };
+    assert!(is_done, "{}", io::Error::last_os_error());
+}
+
 impl SharedCounters {
     /// Creates the file with `n` zeros. It stays mapped until the process ends.
     pub(crate) fn create(path: &Path, n: usize) -> Self {

@@ -4,6 +4,7 @@
 mod scenes {
     pub(crate) mod api;
     pub(crate) mod everything;
+    pub(crate) mod full_disk;
     pub(crate) mod limits;
     pub(crate) mod llm;
     pub(crate) mod memory;
@@ -14,7 +15,7 @@ mod scenes {
     pub(crate) mod values;
 }
 
-use scenes::{api, everything, limits, llm, memory, names, paths, programs, values};
+use scenes::{api, everything, full_disk, limits, llm, memory, names, paths, programs, values};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +41,8 @@ fn main() {
         ["wait to be killed", n] => paths::wait_to_be_killed(number(n)),
         ["look at the output", output] => paths::look_at_the_output(output),
         ["fill the disk", filler] => paths::fill_the_disk(filler),
+        ["a full disk that has room again", filler] => full_disk::until_there_is_room(filler),
+        ["a full disk and other files", filler] => full_disk::rotate_until_there_is_room(filler),
 
         ["spans on threads", threads, n] => limits::spans_on_threads(number(threads), number(n)),
         ["spans under a builder's limit", path, bytes, n] => limits::builder(path, number(bytes), number(n)),

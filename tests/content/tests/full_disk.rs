@@ -108,3 +108,63 @@ fn a_disk_that_is_full_from_the_start_is_reported_and_the_program_continues() {
     assert_eq!(outcome.reported("pushed"), 10);
     assert!(fs::read_dir(mount.path()).unwrap().next().is_none(), "no file must stay");
 }
+
+#[test]
+fn recording_continues_when_the_disk_has_room_again() {
+    let mount = Mount::small(16 * MIB);
+    let spool = mount.file("trace.spool");
+    let outcome = child!("a full disk that has room again").arg(mount.file("filler")).out(&spool).run();
+    assert_eq!(outcome.reported("is_full"), 1);
+    assert!(outcome.reported("dropped_while_full") > 0);
+    let (recorded, lost) = recovered(&spool);
+    assert_eq!(recorded + lost, outcome.reported("pushed"));
+    assert_loss_is_reported(&outcome, lost);
+    let (json, _) = ferrum_trace_format::spool::to_chrome_bytes(&fs::read(&spool).unwrap()).unwrap();
+    let n_after = Trace::parse(&json).unwrap().slices().filter(|slice| slice.name == "after").count();
+    assert_eq!(n_after as u64, outcome.reported("after"));
+}
+
+/// Runs a rotating recording on a disk that is full for some time. Returns the outcome and the files that remain.
+fn rotate_on_a_full_disk(mount: &Mount, rotate: &str) -> (Outcome, Vec<String>) {
+    let filler = mount.file("filler");
+    let child = child!("a full disk and other files").arg(filler).out(mount.file("trace.json"));
+    let outcome = child.env("FERRUM_TRACE_ROTATE", rotate).run();
+    assert!(outcome.reported("dropped_while_full") > 0, "{outcome:#?}");
+    assert_eq!(outcome.reported("says_why"), 1, "{outcome:#?}");
+    let entries = fs::read_dir(mount.path()).unwrap();
+    let mut files: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort_unstable();
+    (outcome, files)
+}
+
+#[test]
+fn a_rotating_recording_continues_and_writes_all_files_when_the_disk_has_room_again() {
+    let mount = Mount::small(160 * MIB);
+    let (outcome, files) = rotate_on_a_full_disk(&mount, "1MiB");
+    let expected: Vec<String> = (1..=files.len()).map(|n| format!("trace.{n:03}.json")).collect();
+    assert_eq!(files, expected, "each part has its output, and no spool is left");
+    let (mut recorded, mut lost) = (0, 0);
+    for name in &files {
+        let trace = Trace::parse(&fs::read(mount.file(name)).unwrap()).unwrap();
+        let slices = trace.slices().count() as u64;
+        assert_eq!(trace.about().number("recorded"), slices);
+        (recorded, lost) = (recorded + slices, lost + trace.about().number("dropped"));
+    }
+    assert_eq!(recorded + lost, outcome.reported("pushed"));
+    assert!(lost >= outcome.reported("dropped_while_full"));
+    assert_loss_is_reported(&outcome, lost);
+    assert!(outcome.one_line().ends_with(&format!("{recorded} recorded")), "{outcome:#?}");
+}
+
+#[test]
+fn parts_whose_output_does_not_fit_count_for_the_files_that_are_kept() {
+    const KEPT: u64 = 2;
+    let mount = Mount::small(160 * MIB);
+    let (outcome, files) = rotate_on_a_full_disk(&mount, &format!("1MiB,keep={KEPT}"));
+    // Besides those that are kept, up to two are being written, and one is being recorded.
+    for key in ["files_while_full", "files_after"] {
+        assert!((KEPT..=KEPT + 3).contains(&outcome.reported(key)), "{outcome:#?}");
+    }
+    assert_eq!(files.len() as u64, KEPT + 1, "{files:?}");
+    assert!(files.iter().all(|name| name.ends_with(".json")), "{files:?}");
+}

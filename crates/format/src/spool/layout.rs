@@ -81,7 +81,8 @@ pub mod file {
     pub const WALL_NANOS: usize = 12;
     /// Number of lost events that are in no thread's own count.
     pub const DROPPED: usize = 13;
-    /// Reason why recording stopped early, see [`stop_reason`](super::stop_reason).
+    /// Reason why events were lost for lack of room, until the end or for some time, see
+    /// [`stop_reason`](super::stop_reason).
     pub const STOP_REASON: usize = 14;
     /// Maximum size of the spool.
     pub const LIMIT: usize = 15;

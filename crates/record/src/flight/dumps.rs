@@ -16,7 +16,7 @@ use ferrum_trace_model::vocab::about::DumpRefusal;
 use ferrum_trace_model::{RefusedDumps, Trigger};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 /// State of the dumps of one recording.
@@ -46,7 +46,7 @@ struct State {
     /// The dump that is granted and not yet written.
     pending: Option<Pending>,
     /// Copy of the ring made for it by a thread that was cancelled.
-    copy: Option<Snapshot>,
+    copy: Option<Arc<Snapshot>>,
 }
 
 /// A dump that is granted and not yet written.
@@ -132,12 +132,12 @@ impl Dumps {
     }
 
     /// Keeps the copy of a cancelled dump for the thread that ends the recording.
-    pub(crate) fn keep_copy(&self, copy: Snapshot) {
+    pub(crate) fn keep_copy(&self, copy: Arc<Snapshot>) {
         lock(&self.state).copy = Some(copy);
     }
 
     /// Takes the copy of a cancelled dump, if any.
-    pub(crate) fn take_copy(&self) -> Option<Snapshot> {
+    pub(crate) fn take_copy(&self) -> Option<Arc<Snapshot>> {
         lock(&self.state).copy.take()
     }
 

@@ -15,6 +15,7 @@ use crate::recording::session::Session;
 use crate::stats::Stats;
 use crate::thread::buffer::quietly;
 use ferrum_trace_model::Trigger;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,14 +70,19 @@ impl Recording {
     }
 
     /// Writes the pending dump from the ring, and reports an error on standard error. Calls `copied` when the data of
-    /// the dump can no longer be overwritten.
+    /// the dump can no longer be overwritten. If that makes the calling thread a deputy, a writer writes the dump.
     pub(crate) fn write_dump(&self, copied: impl FnOnce()) {
         self.write_pending(|path, trigger| {
             let copy = Snapshot::take(self.spool().file(), &with_ending(path, COPY));
             quietly(|| self.spool().unpin());
             copied();
-            let copy = copy?;
-            let written = output::write_dump(copy.file(), path, trigger, self.has_whole_micros());
+            let copy = Arc::new(copy?);
+            let written = background::quietly(&Arc::new({
+                let (copy, path, whole_micros) = (Arc::clone(&copy), path.to_owned(), self.has_whole_micros());
+                move || output::write_dump(copy.file(), &path, trigger.clone(), whole_micros)
+            }));
+            let panicked = || Err(Error::io("cannot write the trace", path, io::Error::other("the writer panicked")));
+            let written = written.unwrap_or_else(panicked);
             if written.is_err() && background::is_cancelled() {
                 self.dumps.keep_copy(copy);
             }
@@ -88,7 +94,7 @@ impl Recording {
     fn write_last_dump(&self) {
         self.write_pending(|path, trigger| {
             let copy = self.dumps.take_copy();
-            let spool = copy.as_ref().map_or(self.spool().file(), Snapshot::file);
+            let spool = copy.as_ref().map_or(self.spool().file(), |copy| copy.file());
             output::write_dump(spool, path, trigger, self.has_whole_micros())
         });
     }

@@ -5,12 +5,13 @@
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
-use crate::lifecycle::end;
+use crate::lifecycle::{end, unwritten};
 #[cfg(feature = "http")]
 use crate::process::current::with_registry;
 use crate::process::switch::{self, OFF, SuspendReason};
 use crate::process::{categories, current};
 use crate::recording::background;
+use crate::recording::part::Part;
 use crate::stats::Stats;
 use crate::util::compiled_out::COMPILED_OUT;
 use crate::watch::window;
@@ -54,8 +55,16 @@ pub struct Status {
     pub path: Option<PathBuf>,
     /// Size of the spool so far, in bytes.
     pub spool_bytes: u64,
-    /// Reason why no more events fit, if so.
+    /// Reason why no more events fit at present, if so. On a full disk, recording continues when there is room again.
     pub full: Option<&'static str>,
+    /// Number of events that were lost so far, in all files of a rotating recording. Those in signal handlers that
+    /// interrupted the recorder are added at the next flush.
+    pub dropped: u64,
+    /// Number of complete files of a rotating recording that could not be written, for example because the disk was
+    /// full. They are tried again.
+    pub unwritten: usize,
+    /// The last error of a file of a rotating recording that could not be started or written, until it has been.
+    pub error: Option<String>,
     /// Number of steps that the window has counted, if it counts them.
     pub steps: Option<u64>,
     /// Number of files that are being written in the background, including those of earlier recordings.
@@ -71,14 +80,18 @@ pub struct Status {
 /// Returns the status of the process's recording.
 pub(crate) fn status() -> Status {
     let recording = running().ok();
+    let part = recording.as_ref().and_then(|recording| recording.part());
     Status {
         state: recording.as_ref().map_or(State::Off, |_| state()),
         path: recording.as_ref().map(|recording| recording.output_path().to_owned()),
         spool_bytes: recording.as_ref().map_or(0, |recording| recording.spool().n_bytes()),
+        dropped: recording.as_ref().map_or(0, |recording| recording.n_lost()),
+        unwritten: part.map_or(0, Part::n_unwritten),
+        error: part.and_then(Part::error),
         full: recording.as_ref().and_then(|recording| recording.why_full()),
         dumps: recording.as_ref().map_or(0, |recording| recording.dumps().n_granted()),
         dumps_refused: recording.as_ref().map_or_else(RefusedDumps::default, |recording| recording.dumps().refused()),
-        steps: recording.and_then(|_| window::n_steps()),
+        steps: recording.as_ref().and_then(|_| window::n_steps()),
         writing: background::n_active(),
         categories: categories::current(),
     }
@@ -123,12 +136,15 @@ pub(crate) fn set_categories_of_recording(categories: Categories) -> Result<(), 
 pub(crate) fn stop() -> Result<Writing<Stats>, Error> {
     let recording = end::take_active(running()?.recording()).ok_or_else(Error::not_recording)?;
     let path = recording.output_path().to_owned();
-    let written = background::write(move || {
-        let result = recording.complete();
+    let written = background::on_deputy(background::Announced::new(), move || {
+        let result = end::write_output(&recording);
+        if result.is_ok() && recording.part().is_some() {
+            unwritten::write_all();
+        }
         if result.is_ok() || !end::hand_back(&recording) {
             recording.release_memory();
         }
-        result
+        Some(result)
     });
     Ok(Writing { path, written })
 }

@@ -2,12 +2,16 @@
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
+use crate::lifecycle::unwritten;
+use crate::os::process::is_ending;
 use crate::os::stderr::say;
 use crate::process::current::{clear_ids, with_registry};
 use crate::process::{categories, switch};
 use crate::recording::background;
+use crate::recording::part::Part;
 use crate::stats::Stats;
 use crate::watch::steps;
+use std::io;
 use std::sync::Arc;
 
 /// Ends the process's recording if `id` is its id, and completes its file on the calling thread.
@@ -20,16 +24,18 @@ pub(crate) fn finish(id: u64) -> Result<Stats, Error> {
     };
     // Earlier parts may still be in progress.
     background::finish_all();
-    result.map(|mut stats| {
-        stats += part.completed();
-        stats
-    })
+    unwritten::write_all();
+    let stats = result? + part.completed();
+    unwritten_error(part).map_or(Ok(stats), Err)
 }
 
 /// Ends the process's recording if `id` is its id, and completes its file in the background.
 pub(crate) fn finish_in_background(id: u64) {
     if let Some(recording) = take_active(id) {
-        background::write(move || complete(&recording));
+        background::on_deputy(background::Announced::new(), move || {
+            complete(&recording);
+            Some(())
+        });
     }
 }
 
@@ -57,7 +63,7 @@ pub(crate) fn take_active(id: u64) -> Option<Arc<Recording>> {
 
 /// Completes a recording that has been closed, in a process that continues. Reports losses and errors in one line.
 pub(crate) fn complete(recording: &Arc<Recording>) {
-    let Some(completed) = complete_and_report(recording, recording.losses()) else {
+    let Some(completed) = complete_and_report(recording) else {
         return;
     };
     recording.release_memory();
@@ -66,43 +72,113 @@ pub(crate) fn complete(recording: &Arc<Recording>) {
     }
 }
 
-/// Closes and completes a recording, and reports losses and errors in one line.
-pub(crate) fn close_and_complete(recording: &Arc<Recording>) {
-    let losses = recording.losses();
-    if recording.close() {
-        complete_and_report(recording, losses);
+/// Completes a part of a recording that continues in another part. If its output cannot be written, it is kept to be
+/// written again. That is not printed, since the end of the recording reports all losses.
+pub(crate) fn complete_part(recording: &Arc<Recording>) {
+    let Some(part) = recording.part() else {
+        return;
+    };
+    part.note_loss(recording.why_lost());
+    let completed = write_output(recording);
+    if completed.is_err() && background::is_cancelled() {
+        let recording = Arc::clone(recording);
+        background::hand_back(move || complete_part(&recording));
+        return;
+    }
+    recording.release_memory();
+    match completed {
+        Ok(stats) => part.mark_complete(recording.output_path(), stats),
+        Err(error) if error.may_pass() => unwritten::keep(recording, part, &error),
+        Err(error) => {
+            let spool = recording.spool_path();
+            say(&format!("{error}; the trace is kept: ferrum-trace recover {}", spool.display()));
+            part.mark_complete(&spool, recording.session().stats().unwrap_or_default());
+        }
     }
 }
 
-/// Completes a recording that has been closed, and reports losses and errors. `losses` are the losses before. Returns
-/// `None` if another thread takes over.
-fn complete_and_report(recording: &Arc<Recording>, losses: Option<(u64, String)>) -> Option<Result<Stats, Error>> {
-    let completed = recording.complete();
-    match &completed {
-        Ok(stats) => {
-            let Stats { dropped, recorded, dumps, dumps_refused, refused, .. } = *stats;
-            let why = losses.map_or(String::new(), |(_, why)| why);
-            let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}, {recorded} recorded"));
-            let refused =
-                (dumps_refused > 0).then(|| format!("{dumps_refused} dumps refused ({refused}), {dumps} granted"));
-            let left = "nothing was recorded; the file that was there is left as it is".to_owned();
-            let left = recording.has_kept_old_file().then_some(left);
-            let words: Vec<String> = lost.into_iter().chain(refused).chain(left).collect();
-            if !words.is_empty() {
-                say(&format!("{}: {}", recording.output_path().display(), words.join("; ")));
-            }
-        }
-        Err(_) if hand_back(recording) => return None,
-        Err(error) => {
-            let lost = losses.map_or(String::new(), |(dropped, why)| format!("; {dropped} events lost{why}"));
-            let kept = match recording.spool_on_disk() {
-                Some(spool) => format!("the trace is kept: ferrum-trace recover {}", spool.display()),
-                None => "its spool has been removed too, and the trace is lost".to_owned(),
-            };
-            say(&format!("{error}{lost}; {kept}"));
+/// Closes and completes a recording, and reports losses and errors in one line.
+pub(crate) fn close_and_complete(recording: &Arc<Recording>) {
+    if recording.close() {
+        complete_and_report(recording);
+    }
+}
+
+/// Writes the outputs of earlier parts that are still missing when the process ends, and reports those that fail.
+pub(crate) fn complete_unwritten() {
+    unwritten::write_all();
+    for recording in unwritten::give_up() {
+        if let Some(error) = recording.part().and_then(unwritten_error) {
+            say(&error.to_string());
         }
     }
+}
+
+/// Completes a recording that has been closed, with earlier parts that are still missing, and reports losses and
+/// errors. Returns `None` if another thread takes over.
+fn complete_and_report(recording: &Arc<Recording>) -> Option<Result<Stats, Error>> {
+    let why_lost = recording.why_lost();
+    let completed = write_output(recording);
+    if completed.is_err() && hand_back(recording) {
+        return None;
+    }
+    let part = recording.part();
+    if part.is_some() {
+        unwritten::write_all();
+    }
+    let total = match (&completed, part) {
+        (Ok(stats), Some(part)) => Ok(*stats + part.completed()),
+        (Ok(stats), None) => Ok(*stats),
+        (Err(_), _) => recording.stats(),
+    };
+    let Stats { dropped, recorded, dumps, dumps_refused, refused, .. } = total.unwrap_or_default();
+    let why = why_lost.or_else(|| part.and_then(Part::why_lost)).map_or(String::new(), |why| format!(" ({why})"));
+    let lost = (dropped > 0).then(|| format!("{dropped} events lost{why}"));
+    let mut words: Vec<String> = Vec::new();
+    match &completed {
+        Ok(_) => {
+            words.extend(lost.map(|lost| format!("{lost}, {recorded} recorded")));
+            let refused = || format!("{dumps_refused} dumps refused ({refused}), {dumps} granted");
+            words.extend((dumps_refused > 0).then(refused));
+            let left = "nothing was recorded; the file that was there is left as it is";
+            words.extend(recording.has_kept_old_file().then(|| left.to_owned()));
+            words.extend(part.and_then(unwritten_error).map(|error| error.to_string()));
+            if !words.is_empty() {
+                words[0].insert_str(0, &format!("{}: ", recording.output_path().display()));
+            }
+        }
+        Err(error) => {
+            words.push(error.to_string());
+            words.extend(lost);
+            words.extend(part.and_then(unwritten_error).map(|error| error.to_string()));
+            words.push(match recording.spool_on_disk() {
+                Some(spool) => format!("the trace is kept: ferrum-trace recover {}", spool.display()),
+                None => "its spool has been removed too, and the trace is lost".to_owned(),
+            });
+        }
+    }
+    if !words.is_empty() {
+        say(&words.join("; "));
+    }
+    if is_ending() {
+        // They have been reported.
+        unwritten::give_up();
+    }
     Some(completed)
+}
+
+/// Returns an error about the parts whose output could not be written, if any.
+fn unwritten_error(part: &Part) -> Option<Error> {
+    let why = part.error().filter(|_| part.n_unwritten() > 0)?;
+    Some(Error::unwritten_parts(part.base(), part.n_unwritten(), why))
+}
+
+/// Completes the output of a recording; quietly, if the calling thread is in the background.
+pub(crate) fn write_output(recording: &Arc<Recording>) -> Result<Stats, Error> {
+    let path = recording.output_path();
+    let panicked = || Err(Error::io("cannot write the trace", path, io::Error::other("the writer thread panicked")));
+    let recording = Arc::clone(recording);
+    background::quietly(&Arc::new(move || recording.complete())).unwrap_or_else(panicked)
 }
 
 /// Hands a recording that could not be completed to the thread that takes over from this background thread. Returns

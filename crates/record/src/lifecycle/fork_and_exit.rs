@@ -24,7 +24,8 @@
 //! may still run; they record into memory that stays mapped, or find that recording is off.
 #![allow(unsafe_code)]
 
-use crate::lifecycle::end::{close_and_complete, say_if_muted};
+use crate::lifecycle::end::{close_and_complete, complete_unwritten, say_if_muted};
+use crate::lifecycle::unwritten;
 use crate::os::process;
 use crate::process::current::{self, Registry};
 use crate::process::options::Options;
@@ -115,6 +116,7 @@ extern "C" fn after_fork_in_child() {
     attach::forget_in_child(held.buffer.as_ref());
     pushed::forget_in_child();
     background::forget_in_child();
+    unwritten::forget_in_child();
     let Some(registry) = &mut held.registry else {
         current::give_up_registry();
         switch::end();
@@ -160,6 +162,7 @@ fn finish_all() {
         close_and_complete(&recording);
     }
     background::finish_all();
+    complete_unwritten();
     process::run_at_exit();
 }
 

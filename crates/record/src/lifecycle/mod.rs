@@ -6,3 +6,4 @@ pub(crate) mod environment;
 pub(crate) mod fork_and_exit;
 pub(crate) mod rotate;
 pub(crate) mod start;
+pub(crate) mod unwritten;

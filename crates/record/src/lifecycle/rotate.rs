@@ -18,11 +18,11 @@
 
 use crate::error::Error;
 use crate::flight::recording::Recording;
-use crate::lifecycle::end;
+use crate::lifecycle::{end, unwritten};
 use crate::os::process::is_ending;
-use crate::os::stderr::say;
 use crate::process::current::{self, is_active};
 use crate::recording::background;
+use crate::recording::part::Part;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,27 +32,37 @@ const PAUSES: u32 = 10;
 /// Duration of one pause.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Continues the process's recording in another file, and completes the old file in the background. Does nothing if
-/// `session` is not the id of the active session.
-pub(crate) fn rotate(session: u64) {
-    let Some(old) = current::running().filter(|recording| recording.id() == session) else {
+/// Continues the recording in another file if its part is full, and writes the outputs of earlier parts again that
+/// could not be written. Does nothing if `session` is not the id of the active session.
+pub(crate) fn tend_parts(session: u64) {
+    let Some(recording) = current::running().filter(|recording| recording.id() == session) else {
         return;
     };
+    if recording.part().is_some_and(Part::is_retry_due) {
+        unwritten::write_all_in_background();
+    }
+    if recording.is_full_part() {
+        rotate(&recording);
+    }
+}
+
+/// Continues the process's recording in another file, and completes the old file in the background. If the other file
+/// cannot be created, the recording continues in the old one, and the next call tries again.
+fn rotate(old: &Arc<Recording>) {
     let Some(part) = old.part() else {
         return;
     };
     // Announced before the file is closed: a process that ends now has to wait for it.
     let announced = background::Announced::new();
-    match hand_over(&old) {
-        Ok(true) => {
-            let old = Arc::clone(&old);
-            background::write_announced(announced, move || complete(&old));
-        }
-        Ok(false) => {}
-        Err(error) => {
-            part.mark_last();
-            say(&format!("{error}; recording continues in {}", old.output_path().display()));
-        }
+    let handed_over = hand_over(old);
+    part.note_next(handed_over.as_ref().map(|_| ()).map_err(Error::to_string));
+    if let Ok(true) = handed_over {
+        let old = Arc::clone(old);
+        background::on_deputy(announced, move || {
+            pause();
+            end::complete_part(&old);
+            Some(())
+        });
     }
 }
 
@@ -85,12 +95,11 @@ fn hand_over(old: &Recording) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn complete(recording: &Arc<Recording>) {
-    // A thread that had reserved room before the file was closed may not have written yet.
+/// Waits for threads that had reserved room before the file was closed and may not have written yet.
+fn pause() {
     for _ in 0..PAUSES {
         if !is_ending() {
             std::thread::sleep(PAUSE);
         }
     }
-    end::complete(recording);
 }

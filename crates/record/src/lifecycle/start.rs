@@ -101,7 +101,7 @@ fn start_locked(registry: &mut Registry, mut options: Options) -> Result<Arc<Rec
     if let Some(pattern) = &mut options.session.pattern {
         pattern.make_absolute();
     }
-    options.session.on_full_part = Some(rotate::rotate);
+    options.session.on_parts_due = Some(rotate::tend_parts);
     options.session.on_keeping = Some(attach::drop_retired);
     let recording = Recording::start(&options.session, &options.flight)?;
     for site in registry.sites.iter() {

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::os::{file_size, private_file};
+use crate::util::turn::Turn;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::empty_unstable_slots;
 use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
@@ -38,6 +39,7 @@ impl Snapshot {
 fn copy(spool: &File, path: &Path) -> io::Result<File> {
     let copy = private_file::create_unnamed(path)?;
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    let mut turn = Turn::new();
     for events in [true, false] {
         // Chunks may have been added since events were copied, with definitions that the events need.
         let n_chunks = spool.metadata()?.len().div_ceil(CHUNK_BYTES as u64);
@@ -47,7 +49,7 @@ fn copy(spool: &File, path: &Path) -> io::Result<File> {
                 (&copy).write_all(&chunk)?;
             }
             // The copy is urgent, since the ring is being overwritten, but it must not delay the recording threads.
-            std::thread::yield_now();
+            turn.yield_if_over();
         }
     }
     Ok(copy)

@@ -55,6 +55,8 @@ const FULL_CHUNKS: usize = 1024;
 const PARTIAL_CHUNKS: usize = 1024;
 /// Number of segments for which memory is allocated ahead of need: 64 MiB of events.
 const SPARE_SEGMENTS: usize = 64;
+/// Interval at which the keeper tries again to enlarge the file after that has failed, for example on a full disk.
+pub(crate) const GROW_RETRY: Duration = Duration::from_millis(250);
 /// Pause of the keeper between two segments, while enough chunks are ready.
 const PREPARE_PAUSE: Duration = Duration::from_micros(100);
 /// Thread number of a chunk that several threads have written to.
@@ -67,7 +69,7 @@ const PARTIAL_ROOM: u64 = 4096;
 pub(crate) struct Spool {
     file: File,
     limit: u64,
-    /// A [`StopReason`] once the file cannot grow any more.
+    /// A [`StopReason`] while the file cannot grow.
     stopped: AtomicU64,
     /// True if another process cut the file, and data with it.
     is_cut: Arc<AtomicBool>,
@@ -87,6 +89,8 @@ pub(crate) struct Spool {
 #[derive(Debug)]
 struct Growth {
     n_bytes: u64,
+    /// True when the file must not grow any more, because the recording has ended.
+    is_over: bool,
     /// Segments that may have a chunk in use. They are revoked at the end.
     segments: Vec<Arc<MappedSegment>>,
     /// Memory for the next segments: a signal handler that enlarges the file may have interrupted the allocator.
@@ -114,7 +118,7 @@ impl Spool {
     pub(crate) fn new(file: File, limit: u64, ring: Option<Extent>) -> Self {
         let spares = std::iter::repeat_with(Arc::default).take(SPARE_SEGMENTS).collect();
         let segments = Vec::with_capacity(2 * SPARE_SEGMENTS);
-        let growth = Growth { n_bytes: 0, segments, spares, resident: Vec::new() };
+        let growth = Growth { n_bytes: 0, is_over: false, segments, spares, resident: Vec::new() };
         let limit = limit.max(LIMIT_MIN);
         let kept_nanos = match ring {
             Some(Extent::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
@@ -138,6 +142,11 @@ impl Spool {
 
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Returns the largest length of the file.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// Returns the length of the file.
@@ -331,7 +340,21 @@ impl Spool {
         }
     }
 
-    /// Returns the reason why the spool stopped growing, if it did.
+    /// Returns true if the file cannot grow at present, for a reason that may pass.
+    pub(crate) fn may_resume(&self) -> bool {
+        matches!(self.stopped(), Some(StopReason::NoSpace | StopReason::Io))
+    }
+
+    /// Tries again to enlarge the file. If that succeeds, recording continues. Called by the keeper, so that an event
+    /// that is lost meanwhile costs no attempt.
+    pub(crate) fn try_to_resume(&self) {
+        let mut growth = lock(&self.growth);
+        if !growth.is_over && self.may_resume() && self.enlarge(&mut growth).is_ok() {
+            self.stopped.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the reason why the spool does not grow, if it does not.
     pub(crate) fn stopped(&self) -> Option<StopReason> {
         if self.is_cut.load(Ordering::Relaxed) {
             return Some(StopReason::Truncated);
@@ -339,8 +362,7 @@ impl Spool {
         stop_reason(self.stopped.load(Ordering::Relaxed))
     }
 
-    /// Returns the reason why the spool stopped growing, if no chunk is left either. Called for each event that is lost
-    /// from then on.
+    /// Returns the reason why the spool does not grow, if no chunk is left either. Called for each event that is lost.
     pub(crate) fn stopped_and_used_up(&self) -> Option<StopReason> {
         self.stopped().filter(|&reason| reason == StopReason::Truncated || self.ready.is_empty())
     }
@@ -362,26 +384,22 @@ impl Spool {
     }
 
     fn grow(&self, growth: &mut Growth) -> Result<(), StopReason> {
-        if let Some(reason) = self.stopped() {
-            return Err(reason);
+        match self.stopped() {
+            Some(reason) => Err(reason),
+            None => self.enlarge(growth).inspect_err(|&reason| self.stop(reason)),
         }
-        match self.new_segment(growth.n_bytes) {
-            Ok(segment) => {
-                let segment = growth.place(segment);
-                growth.n_bytes += segment.n_bytes();
-                for n in 0..segment.n_chunks() {
-                    // The queue has room for the maximum of ready chunks and one segment more, so that no chunk is
-                    // lost.
-                    let _ = self.ready.push(MappedSegment::chunk(&segment, n));
-                }
-                growth.segments.push(segment);
-                Ok(())
-            }
-            Err(reason) => {
-                self.stop(reason);
-                Err(reason)
-            }
+    }
+
+    fn enlarge(&self, growth: &mut Growth) -> Result<(), StopReason> {
+        let segment = self.new_segment(growth.n_bytes)?;
+        let segment = growth.place(segment);
+        growth.n_bytes += segment.n_bytes();
+        for n in 0..segment.n_chunks() {
+            // The queue has room for the maximum of ready chunks and one segment more, so that no chunk is lost.
+            let _ = self.ready.push(MappedSegment::chunk(&segment, n));
         }
+        growth.segments.push(segment);
+        Ok(())
     }
 
     fn new_segment(&self, offset: u64) -> Result<MappedSegment, StopReason> {
@@ -429,6 +447,7 @@ impl Spool {
     /// Only for a process that ends or continues without this spool.
     pub(crate) fn trim(&self) {
         let mut growth = lock(&self.growth);
+        growth.is_over = true;
         self.stop(StopReason::Io);
         let mut unused: Vec<u64> = std::iter::from_fn(|| self.ready.pop()).map(|chunk| chunk.index()).collect();
         unused.sort_unstable();
@@ -443,6 +462,7 @@ impl Spool {
     /// soon request another chunk. Called once; no chunk is handed out afterwards.
     pub(crate) fn revoke(&self) {
         let mut growth = lock(&self.growth);
+        growth.is_over = true;
         self.stop(StopReason::Io);
         while self.ready.pop().is_some() || self.partial.pop().is_some() || self.full.pop().is_some() {}
         for segment in growth.segments.drain(..) {

@@ -3,6 +3,7 @@
 
 use crate::os::memory::has_room;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// Returns the system's number of the calling thread, or 0 if the system has none.
 pub(crate) fn id() -> u64 {
@@ -127,12 +128,48 @@ pub(crate) fn stay_on_this_processor() {
     }
 }
 
-/// Lowers the priority of the calling thread, where the system has priorities per thread. Not `SCHED_IDLE`: a process
-/// that exits waits for its files, and on a busy machine such a thread would hardly run.
+/// True if the system has priorities per thread.
+pub(crate) const HAS_PRIORITIES: bool = cfg!(target_os = "linux");
+
+/// Lowers the priority of the calling thread for good, where the system has priorities per thread: raising it again
+/// takes a privilege, in Linux also for a thread that only leaves `SCHED_IDLE`.
 pub(crate) fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: 0 is the calling thread; only numbers are passed.
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+    }
+}
+
+/// Returns the time that a thread of this process has run, and the time that it was ready to run and waited for a
+/// processor, or `None` if the system does not tell.
+pub(crate) fn times_of(id: u64) -> Option<(Duration, Duration)> {
+    #[cfg(target_os = "linux")]
+    {
+        let text = std::fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?;
+        let mut nanos = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).map(Duration::from_nanos);
+        // A kernel without these statistics writes zeros.
+        nanos.next().filter(|ran| !ran.is_zero()).zip(nanos.next())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = id;
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_a_thread_grow_while_it_runs() {
+        let times = || times_of(id());
+        let Some((before, _)) = times() else { return };
+        let has_grown = || times().is_some_and(|(ran, _)| ran > before);
+        while !has_grown() {
+            std::hint::spin_loop();
+        }
+        assert_eq!(times_of(u64::MAX), None);
     }
 }

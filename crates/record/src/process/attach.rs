@@ -362,14 +362,6 @@ impl Attachment {
         }
     }
 
-    /// Puts the stacks back, and keeps their memory.
-    fn return_stacks(&mut self) {
-        if !self.has_returned_stacks {
-            let stacks = [&self.stack, &self.outgrown_stack];
-            self.has_returned_stacks = self.session.put_open_stacks_back(stacks.into_iter().flatten());
-        }
-    }
-
     pub(super) fn refill_and_write<T>(
         &mut self,
         held: &Held<'_>,
@@ -381,7 +373,7 @@ impl Attachment {
     /// Counts a lost event if nothing was written.
     pub(super) fn count_if_lost<T>(&self, on_loss: OnLoss, written: Option<T>) -> Option<T> {
         if written.is_none() && on_loss == OnLoss::Count {
-            self.entry.dropped.add(1);
+            self.session.count_dropped_by(&self.entry);
         }
         written
     }
@@ -411,6 +403,8 @@ impl Attachment {
             chunk::revoke(chunk);
             return false;
         }
+        // There is room again, perhaps also for open spans.
+        self.has_no_stack = false;
         held.set_thread(self.session.id(), self.entry.id);
         held.set_chunk(chunk.words(), self.entry.id, now)
     }

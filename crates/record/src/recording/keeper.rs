@@ -1,9 +1,11 @@
 //! The keeper thread of a session: prepares chunks ahead of need, so that no recording thread waits for a page,
-//! calibrates the clock, and starts the next part of a rotating recording. It sleeps until the recording is larger
-//! than a few chunks.
+//! calibrates the clock, starts the next part of a rotating recording, and resumes a recording whose disk was full. It
+//! sleeps until the recording is larger than a few chunks.
 
+use crate::memory::spool::GROW_RETRY;
 use crate::os::clock;
 use crate::os::thread as os_thread;
+use crate::recording::background::{self, Urgency};
 use crate::recording::session::Session;
 use std::sync::Weak;
 use std::thread::{self, Thread};
@@ -28,19 +30,26 @@ pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
     let keep = move || {
         wait_until_needed(&session);
         let mut schedule = Schedule::new();
+        let mut has_parts = false;
         while let Some(session) = session.upgrade().filter(|session| session.is_open()) {
+            if session.spool().may_resume() {
+                session.spool().try_to_resume();
+            }
             session.spool().top_up();
             session.on_keeping();
             if schedule.is_due() {
                 session.calibrate();
                 session.spool().release_full_pages();
             }
-            if session.is_full_part() {
-                session.on_full_part();
-            }
+            has_parts = session.part().is_some();
+            session.tend_parts();
             let left = session.part().and_then(|part| part.time_left()).map_or(Duration::MAX, |left| left.max(RETRY));
+            let left = if session.spool().may_resume() { left.min(GROW_RETRY) } else { left };
             drop(session);
             thread::park_timeout(schedule.pause().min(left));
+        }
+        if has_parts {
+            background::demand(Urgency::Low);
         }
     };
     let builder = thread::Builder::new().name("ferrum-trace".into()).stack_size(128 * 1024);
@@ -48,10 +57,16 @@ pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
     Some(keeper.thread().clone())
 }
 
-/// Waits until the session needs this thread or has ended.
+/// Waits until the session needs this thread or has ended. The output of an earlier part may fail at any time, and has to
+/// be written again then.
 fn wait_until_needed(session: &Weak<Session>) {
-    while session.upgrade().is_some_and(|session| session.is_open() && !session.needs_keeper()) {
-        thread::park();
+    while let Some(session) = session.upgrade().filter(|session| session.is_open() && !session.needs_keeper()) {
+        let has_parts = session.part().is_some();
+        drop(session);
+        match has_parts {
+            true => thread::park_timeout(LONGEST_PAUSE),
+            false => thread::park(),
+        }
     }
 }
 

@@ -23,8 +23,9 @@ pub(crate) struct SessionOptions {
     pub ring: Option<Extent>,
     /// Rotation rule. Not used together with a ring, which keeps the newest data in one file.
     pub rotate: Option<Rotate>,
-    /// Called by the keeper thread with the id of the session when a part is full.
-    pub on_full_part: Option<fn(u64)>,
+    /// Called by the keeper thread with the id of the session when a part is full, or when outputs of earlier parts
+    /// should be written again.
+    pub on_parts_due: Option<fn(u64)>,
     /// Called by the keeper thread from time to time.
     pub on_keeping: Option<fn()>,
     /// `None` for the best clock of this machine.
@@ -50,7 +51,7 @@ impl SessionOptions {
             limit: DEFAULT_LIMIT,
             ring: None,
             rotate: None,
-            on_full_part: None,
+            on_parts_due: None,
             on_keeping: None,
             clock: None,
             process_name: None,

@@ -207,7 +207,11 @@ mod tests {
 
     /// Runs `work` on a background thread.
     fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-        background::spawn("test", work).unwrap().join().unwrap()
+        let work = || {
+            background::become_deputy();
+            work()
+        };
+        std::thread::spawn(work).join().unwrap()
     }
 
     fn file_in(folder: &Path) -> File {

@@ -9,7 +9,7 @@ use crate::memory::spool::Spool;
 use crate::os::clock::ClockKind;
 use crate::os::fault;
 use crate::os::memory::has_room;
-use crate::recording::background;
+use crate::recording::background::{self, Urgency};
 use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
 use crate::recording::destination::{COPY, Claimed, ClaimedPart, Destination, OutputKind, Staged, is_at, with_ending};
 use crate::recording::ending_thread::EndingThreadWriter;
@@ -26,7 +26,7 @@ use crate::util::lock::{lock, lock_for_event};
 use ferrum_trace_format::spool::Definition;
 use ferrum_trace_format::spool::layout::{
     CHUNK_BYTES, CLOCK_MONOTONIC, CLOCK_TICKS, DEFINITIONS_MAGIC, DumpRefusal, EVENTS_MAGIC, FILE_MAGIC,
-    OPEN_SPANS_MAGIC, StopReason, VERSION, chunk as chunk_layout, file, stop_word,
+    OPEN_SPANS_MAGIC, StopReason, VERSION, chunk as chunk_layout, file, stop_reason, stop_word,
 };
 use ferrum_trace_format::spool::record::SITE_INLINE;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ pub(crate) struct Session {
     header: MappedChunk,
     /// Lost events that are in no thread's own count.
     dropped: Counter,
+    /// All lost events of the recording, in all of its parts.
+    n_lost: Arc<AtomicU64>,
     definitions: Mutex<Definitions>,
     output_path: PathBuf,
     output: Mutex<Output>,
@@ -64,11 +66,22 @@ pub(crate) struct Session {
     n_taken: AtomicU64,
     /// The part that this session is, if the recording rotates.
     part: Option<Part>,
-    /// Called with the id of the session when the part is full.
-    on_full_part: Option<fn(u64)>,
+    /// Called with the id of the session when the part is full, or when outputs of earlier parts should be written
+    /// again.
+    on_parts_due: Option<fn(u64)>,
     /// Called by the keeper thread in each of its rounds.
     on_keeping: Option<fn()>,
+    /// True once the memory has been released, so that nothing may be counted in it any more.
+    is_released: AtomicBool,
     me: Weak<Self>,
+}
+
+/// State that a session continues from the part before it, if any.
+#[derive(Default)]
+struct Continued<'a> {
+    /// Makes the part that the session is, from the id of the session.
+    part: Option<Box<dyn FnOnce(u64) -> Part + 'a>>,
+    n_lost: Arc<AtomicU64>,
 }
 
 /// Number of chunks that a recording uses before its keeper thread works: programs that record little do not need it.
@@ -83,12 +96,13 @@ impl Session {
         let clock = options.clock.unwrap_or_else(ClockKind::best);
         let Some(rotate) = options.rotate else {
             let claimed = Destination::claim(options)?;
-            return Self::begin(options, claimed, clock, Start::now(clock), None);
+            return Self::begin(options, claimed, clock, Start::now(clock), Continued::default());
         };
         let ClaimedPart { claimed, number, base } = Destination::claim_first_part(options)?;
         let start = Start::now(clock);
         let part = |id| Part::first(rotate, base, number, id, start);
-        Self::begin(options, claimed, clock, start, Some(Box::new(part)))
+        let continued = Continued { part: Some(Box::new(part)), ..Continued::default() };
+        Self::begin(options, claimed, clock, start, continued)
     }
 
     /// Starts the next part of a rotating recording. Returns `None` if the recording does not rotate.
@@ -98,7 +112,8 @@ impl Session {
         };
         let ClaimedPart { claimed, number, .. } = Destination::claim_part(part.base(), part.number)?;
         let next_part = part.next(number);
-        Self::begin(options, claimed, self.clock, part.start(), Some(Box::new(|_| next_part))).map(Some)
+        let continued = Continued { part: Some(Box::new(|_| next_part)), n_lost: Arc::clone(&self.n_lost) };
+        Self::begin(options, claimed, self.clock, part.start(), continued).map(Some)
     }
 
     fn begin(
@@ -106,7 +121,7 @@ impl Session {
         (mut destination, file): Claimed,
         clock: ClockKind,
         start: Start,
-        part: Option<Box<dyn FnOnce(u64) -> Part + '_>>,
+        Continued { part, n_lost }: Continued<'_>,
     ) -> Result<Arc<Self>, Error> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
@@ -139,6 +154,7 @@ impl Session {
             pid: std::process::id(),
             clock,
             dropped: header.counter(file::DROPPED),
+            n_lost,
             definitions: Mutex::new(Definitions::new(header.clone())),
             header,
             spool,
@@ -153,8 +169,9 @@ impl Session {
             has_used_keeper: AtomicBool::new(false),
             n_taken: AtomicU64::new(0),
             part,
-            on_full_part: options.on_full_part,
+            on_parts_due: options.on_parts_due,
             on_keeping: options.on_keeping,
+            is_released: AtomicBool::new(false),
             me: me.clone(),
         });
         session.define_point(start.point);
@@ -214,14 +231,28 @@ impl Session {
 
     /// Returns true if the recording should continue in another file.
     pub(crate) fn is_full_part(&self) -> bool {
-        let n_bytes = self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64;
-        self.part.as_ref().is_some_and(|part| part.is_full(n_bytes))
+        self.part.as_ref().is_some_and(|part| part.is_full(self.n_bytes_taken()))
     }
 
-    /// Starts the next part. Called by the keeper.
-    pub(crate) fn on_full_part(&self) {
-        if let Some(on_full_part) = self.on_full_part {
-            on_full_part(self.id);
+    fn n_bytes_taken(&self) -> u64 {
+        self.n_taken.load(Ordering::Relaxed) * CHUNK_BYTES as u64
+    }
+
+    /// Returns the urgency of writing earlier parts.
+    fn urgency(&self) -> Urgency {
+        let part = self.part.as_ref().filter(|_| self.on_parts_due.is_some());
+        let urgency = |part: &Part| part.urgency(background::n_active(), self.n_bytes_taken(), self.spool.limit());
+        part.map_or(Urgency::Low, urgency)
+    }
+
+    /// Starts the next part and writes the outputs of earlier ones, as far as they are due. Called by the keeper.
+    pub(crate) fn tend_parts(&self) {
+        let (Some(part), Some(on_parts_due)) = (&self.part, self.on_parts_due) else {
+            return;
+        };
+        background::demand(self.urgency());
+        if self.is_full_part() || part.is_retry_due() {
+            on_parts_due(self.id);
         }
     }
 
@@ -273,6 +304,18 @@ impl Session {
     /// Counts lost events.
     pub(crate) fn count_dropped(&self, n: u64) {
         self.dropped.add(n);
+        self.n_lost.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Counts a lost event of a thread.
+    pub(crate) fn count_dropped_by(&self, thread: &ThreadEntry) {
+        thread.dropped.add(1);
+        self.n_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of events that the recording has lost so far, in all of its parts.
+    pub(crate) fn n_lost(&self) -> u64 {
+        self.n_lost.load(Ordering::Relaxed)
     }
 
     /// Counts a refused dump in the spool.
@@ -294,11 +337,13 @@ impl Session {
             staged.put_in_place();
         }
         let fresh = self.spool.take_fresh();
-        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER
-            && (self.spool.is_low() || self.is_full_part() || !self.has_used_keeper.swap(true, Ordering::Relaxed))
-            && let Some(keeper) = self.keeper()
-        {
-            keeper.unpark();
+        if self.n_taken.fetch_add(1, Ordering::Relaxed) >= CHUNKS_WITHOUT_KEEPER {
+            let is_urgent = || self.urgency() > Urgency::Low && !background::is_demanded(self.urgency());
+            let is_first = !self.has_used_keeper.swap(true, Ordering::Relaxed);
+            let needs_keeper = is_first || self.spool.is_low() || self.is_full_part() || is_urgent();
+            if let Some(keeper) = self.keeper().filter(|_| needs_keeper) {
+                keeper.unpark();
+            }
         }
         let fresh = fresh.map_err(|reason| reason.map(|reason| self.set_stop_reason(reason))).ok()?;
         if self.spool.is_ring() {
@@ -346,6 +391,10 @@ impl Session {
         // After the end, the spool is stopped because the recording has ended.
         if self.is_open() {
             self.header.store(file::STOP_REASON, stop_word(reason), Ordering::Relaxed);
+            if reason != StopReason::Limit {
+                // It resumes the recording when there is room again.
+                self.keeper();
+            }
         }
     }
 
@@ -454,13 +503,15 @@ impl Session {
     }
 
     /// Completes the output of a session that has been closed, and removes the spool unless it is the output.
-    /// `write_dumps` writes the pending dump of a ring.
+    /// `write_dumps` writes the pending dump of a ring. May be called again after a failure.
     pub(crate) fn complete(&self, write_dumps: impl FnOnce()) -> Result<Stats, Error> {
         let stats = quietly(|| {
             // Waits for a flush that is in progress; later ones find that the recording has ended.
             let mut output = lock(&self.output);
-            self.count_dropped(interrupted::take());
-            self.calibrate();
+            if !self.is_released.load(Ordering::Relaxed) {
+                self.count_dropped(interrupted::take());
+                self.calibrate();
+            }
             self.check_length(output.spool_path())?;
             if output.form() == OutputKind::Spool {
                 self.header.store(file::FINISHED, 1, Ordering::Release);
@@ -494,6 +545,7 @@ impl Session {
     /// Releases the memory after [`complete`](Self::complete), in a process that continues. Later writes to it are
     /// lost.
     pub(crate) fn release_memory(&self) {
+        self.is_released.store(true, Ordering::Relaxed);
         self.spool.revoke();
     }
 
@@ -524,11 +576,9 @@ impl Session {
         })
     }
 
-    /// Returns the number of lost events and the reason in brackets, if any were lost.
-    pub(crate) fn losses(&self) -> Option<(u64, String)> {
-        let dropped = self.stats().map_or(0, |stats| stats.dropped);
-        let why = self.spool.stopped().map_or(String::new(), |reason| format!(" ({})", reason.describe()));
-        (dropped > 0).then_some((dropped, why))
+    /// Returns the reason why events were lost for lack of room, if any were. Only while the memory is not released.
+    pub(crate) fn why_lost(&self) -> Option<&'static str> {
+        stop_reason(self.header.load(file::STOP_REASON, Ordering::Relaxed)).map(StopReason::describe)
     }
 
     /// Returns the path of the spool.

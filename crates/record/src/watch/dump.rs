@@ -9,7 +9,7 @@
 //! starts the dump thread and returns        waits for the post-roll, half of the ring, or the end of the recording
 //!                                           copies the ring to a file, at normal priority
 //!                                           unpins the chunks
-//!                                           becomes a background thread and writes the dump from the copy
+//!                                           becomes a deputy: the dump is written from the copy in the background
 //! ```
 //!
 //! The end of the recording writes the dump that is still pending: if the dump thread could not be started, if the
@@ -67,7 +67,7 @@ pub(crate) fn fire(recording: &Arc<Recording>, reason: &str, what: Option<&str>)
         None => event::point(RecordKind::Instant, &TRIGGER, &[], &[reason, number]),
     }
     quietly(|| recording.spool().pin());
-    if write_on_thread(recording, recording.dumps().post_roll(), background::become_background).is_none() {
+    if write_on_thread(recording, recording.dumps().post_roll(), background::become_deputy).is_none() {
         // The dump is written at the end of the recording, with the content of the ring at that time.
         quietly(|| recording.spool().unpin());
     }

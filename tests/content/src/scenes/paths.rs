@@ -1,9 +1,9 @@
 //! Spans, and scenes about the output file.
 
+use super::full_disk::fill;
 use super::report::report;
 use ferrum_trace::span;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 
 pub(crate) fn some_spans(n: u64) {
     record(n);
@@ -56,15 +56,4 @@ pub(crate) fn fill_the_disk(filler: &str) {
         record(AFTER);
     });
     report("pushed", 2 * BEFORE + 2 * AFTER);
-}
-
-fn fill(path: &str) {
-    let mut file = File::create(path).expect("the file can be made");
-    let zeros = [0; 4096];
-    let why = loop {
-        if let Err(error) = file.write_all(&zeros) {
-            break error;
-        }
-    };
-    assert_eq!(why.kind(), std::io::ErrorKind::StorageFull);
 }
