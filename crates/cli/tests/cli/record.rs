@@ -688,7 +688,7 @@ fn files_that_could_not_be_read_completely_are_kept() {
     // Overwrites a part of what each process has recorded, in the third chunk of its file.
     let script = format!(
         "{} gather-one a 3000 < /dev/null; for spool in \"${{FERRUM_TRACE_OUT%/*}}\"/*.spool; do \
-         printf '\\377\\377\\377\\377\\377\\377\\377\\377' | dd of=\"$spool\" bs=1 seek=81920 conv=notrunc 2> /dev/null; done",
+         printf '%064d' 0 | tr 0 '\\377' | dd of=\"$spool\" bs=1 seek=81920 conv=notrunc 2> /dev/null; done",
         program()
     );
     let finished = process::run(scene.command("record --no-summary -- sh -c").arg(&script)).expect_success();
