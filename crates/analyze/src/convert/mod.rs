@@ -1,7 +1,7 @@
 //! Conversion of traces to other formats.
 //!
-//! A conversion takes about 200 MiB of memory, independent of the size of the file: events go through an external sort,
-//! and are written in time order.
+//! A conversion takes about 200 MiB of memory for any number of events, and up to 250 bytes for each track: events go
+//! through an external sort, and are written in time order.
 
 mod async_ids;
 mod collect;

@@ -48,7 +48,12 @@ pub(super) struct OrderedLanes {
     /// Maximum nesting depth of slices of a thread in one lane.
     depth_max: usize,
     lanes: Vec<Lane>,
-    owners: HashMap<Owner, Owned>,
+    /// Lanes of threads, by [`TrackId`]. A file may have millions of threads with one lane each.
+    tracks: Vec<Owned>,
+    /// Lanes of async slices.
+    asyncs: HashMap<Owner, Owned>,
+    /// Unused memory for the open slices of a lane: lanes without open slices have none.
+    spare: Vec<Vec<(i64, i64)>>,
     /// Lanes in which a slice of a group is open, in the order in which they were taken.
     groups: HashMap<u64, BTreeSet<(u64, LaneId)>>,
     /// Number of lanes that groups have taken so far.
@@ -62,6 +67,8 @@ struct Lane {
     owner: Owner,
     /// True if the lane is searched for room.
     is_searched: bool,
+    /// The next lane in the list of the owner that this lane is in.
+    next: Option<LaneId>,
     group: u64,
     /// Sequence number of its acquisition by the group.
     taken: u64,
@@ -69,10 +76,15 @@ struct Lane {
     open: Vec<(i64, i64)>,
 }
 
-#[derive(Debug, Default)]
+/// Lanes of an owner.
+#[derive(Clone, Copy, Debug, Default)]
 struct Owned {
-    searched: Vec<LaneId>,
-    free: Vec<LaneId>,
+    /// First and last of the lanes that are searched, which are linked by [`Lane::next`].
+    searched: Option<(LaneId, LaneId)>,
+    n_searched: u32,
+    /// The lane that became free last; the others follow by [`Lane::next`].
+    free: Option<LaneId>,
+    /// Number of all lanes.
     n: u32,
 }
 
@@ -85,8 +97,8 @@ impl Default for OrderedLanes {
 impl OrderedLanes {
     /// Creates an empty set of lanes. Slices of a thread deeper than `depth_max` go to another lane.
     pub(super) fn with_depth_max(depth_max: usize) -> Self {
-        let (lanes, owners, groups, ends) = Default::default();
-        Self { depth_max, lanes, owners, groups, n_taken: 0, ends }
+        let (lanes, tracks, asyncs, spare, groups, ends) = Default::default();
+        Self { depth_max, lanes, tracks, asyncs, spare, groups, n_taken: 0, ends }
     }
 
     /// Ends all slices that end before a time.
@@ -102,17 +114,16 @@ impl OrderedLanes {
 
     /// Puts a slice of a thread into a lane. Slices of the lane that have ended by then are ended first.
     pub(super) fn place_on_track(&mut self, track: TrackId, start: i64, end: i64, due: &mut Vec<Due>) -> LanePosition {
-        let owner = Owner::Track(track);
-        let n_searched = self.owners.entry(owner).or_default().searched.len();
-        for n in 0..n_searched {
-            let lane = self.owners[&owner].searched[n];
+        let mut searched = self.first_searched(track);
+        while let Some(lane) = searched {
             self.end_in(lane, start, due);
             if self.nests_in(lane, end) && !self.is_full(lane) {
                 self.open(lane, start, end);
                 return LanePosition { lane, is_new: None };
             }
+            searched = self.lanes[lane as usize].next;
         }
-        let place = self.free_lane(owner);
+        let place = self.free_lane(Owner::Track(track));
         self.open(place.lane, start, end);
         place
     }
@@ -154,9 +165,9 @@ impl OrderedLanes {
 
     /// Returns the lane of a point on a thread: that of the enclosing slice that began last.
     pub(super) fn lane_around(&self, track: TrackId, time: i64) -> Option<LaneId> {
-        let searched = &self.owners.get(&Owner::Track(track))?.searched;
+        let searched = std::iter::successors(self.first_searched(track), |&lane| self.lanes[lane as usize].next);
         let innermost = |lane: LaneId| self.lanes[lane as usize].open.last().filter(|(_, end)| *end >= time);
-        let around = searched.iter().filter_map(|&lane| innermost(lane).map(|&(start, _)| (start, lane)));
+        let around = searched.filter_map(|lane| innermost(lane).map(|&(start, _)| (start, lane)));
         around.max_by_key(|&(start, _)| start).map(|(_, lane)| lane)
     }
 
@@ -168,14 +179,39 @@ impl OrderedLanes {
     /// Returns a lane for a point that belongs to no open slice: an empty lane of the owner.
     pub(super) fn place_point(&mut self, owner: Owner) -> LanePosition {
         let place = self.free_lane(owner);
-        self.owners.entry(owner).or_default().free.push(place.lane);
+        self.set_free(place.lane);
         place
     }
 
     /// Ends all slices that have an end, and removes all lanes.
     pub(super) fn end_all(&mut self, due: &mut Vec<Due>) {
         self.end_before(NEVER, due);
-        *self = Self::with_depth_max(self.depth_max);
+        for lane in self.lanes.drain(..) {
+            // The memory of other tracks is kept, because the tracks may be replayed one after the other.
+            if let Owner::Track(track) = lane.owner {
+                self.tracks[track.index()] = Owned::default();
+            }
+        }
+        self.asyncs.clear();
+        self.groups.clear();
+        self.n_taken = 0;
+        self.ends.clear();
+    }
+
+    fn first_searched(&self, track: TrackId) -> Option<LaneId> {
+        self.tracks.get(track.index())?.searched.map(|(first, _)| first)
+    }
+
+    fn owned(&mut self, owner: Owner) -> &mut Owned {
+        match owner {
+            Owner::Track(track) => {
+                if self.tracks.len() <= track.index() {
+                    self.tracks.resize(track.index() + 1, Owned::default());
+                }
+                &mut self.tracks[track.index()]
+            }
+            Owner::Async(..) => self.asyncs.entry(owner).or_default(),
+        }
     }
 
     fn nests_in(&self, lane: LaneId, end: i64) -> bool {
@@ -183,7 +219,11 @@ impl OrderedLanes {
     }
 
     fn open(&mut self, lane: LaneId, start: i64, end: i64) {
-        self.lanes[lane as usize].open.push((start, end));
+        let open = &mut self.lanes[lane as usize].open;
+        if open.capacity() == 0 {
+            *open = self.spare.pop().unwrap_or_default();
+        }
+        open.push((start, end));
         if end != NEVER {
             self.ends.push(Reverse((end, lane)));
         }
@@ -203,6 +243,7 @@ impl OrderedLanes {
             has_ended = true;
         }
         if has_ended && lane.open.is_empty() {
+            self.spare.push(std::mem::take(&mut lane.open));
             self.release_empty(id);
         }
     }
@@ -219,28 +260,43 @@ impl OrderedLanes {
             }
         }
         if !lane.is_searched {
-            self.owners.entry(lane.owner).or_default().free.push(id);
+            self.set_free(id);
         }
     }
 
+    /// Adds a lane to the free lanes of its owner.
+    fn set_free(&mut self, lane: LaneId) {
+        let owner = self.lanes[lane as usize].owner;
+        let next = self.owned(owner).free.replace(lane);
+        self.lanes[lane as usize].next = next;
+    }
+
     fn free_lane(&mut self, owner: Owner) -> LanePosition {
-        let owned = self.owners.entry(owner).or_default();
-        if let Some(lane) = owned.free.pop() {
+        let owned = *self.owned(owner);
+        if let Some(lane) = owned.free {
+            self.owned(owner).free = self.lanes[lane as usize].next.take();
             return LanePosition { lane, is_new: None };
         }
         let lane = self.lanes.len() as LaneId;
         // If the last searched lane is full, another one is searched, so that the slices inside it need not get a lane
         // each.
-        let is_full = |&lane: &LaneId| self.lanes[lane as usize].open.len() >= self.depth_max;
-        let has_room = owned.searched.len() < SEARCHED_MAX || owned.searched.last().is_some_and(is_full);
+        let has_room =
+            (owned.n_searched as usize) < SEARCHED_MAX || owned.searched.is_some_and(|(_, last)| self.is_full(last));
         let is_searched = matches!(owner, Owner::Track(_)) && has_room;
+        let mut after = Owned { n: owned.n + 1, ..owned };
         if is_searched {
-            owned.searched.push(lane);
+            after.n_searched += 1;
+            after.searched = match owned.searched {
+                Some((first, last)) => {
+                    self.lanes[last as usize].next = Some(lane);
+                    Some((first, lane))
+                }
+                None => Some((lane, lane)),
+            };
         }
-        let nth = owned.n;
-        owned.n += 1;
-        self.lanes.push(Lane { owner, is_searched, group: 0, taken: 0, open: Vec::new() });
-        LanePosition { lane, is_new: Some(nth) }
+        *self.owned(owner) = after;
+        self.lanes.push(Lane { owner, is_searched, next: None, group: 0, taken: 0, open: Vec::new() });
+        LanePosition { lane, is_new: Some(owned.n) }
     }
 }
 
@@ -290,6 +346,20 @@ mod tests {
         assert_eq!((lanes.lane_around(TRACK, 4), lanes.lane_around(TRACK, 10)), (Some(1), Some(1)));
         lanes.end_before(13, &mut due);
         assert_eq!((lanes.lane_around(TRACK, 13), lanes.lane_around(TrackId(1), 0)), (None, None));
+    }
+
+    #[test]
+    fn lanes_are_new_after_the_end_of_all() {
+        let (mut lanes, mut due) = (OrderedLanes::default(), Vec::new());
+        let owner = Owner::Async(ProcessId(0), 1);
+        for _ in 0..2 {
+            let on_track = [(0, 10), (5, 15)].map(|(start, end)| lanes.place_on_track(TRACK, start, end, &mut due));
+            let points = [lanes.place_point(owner), lanes.place_point(owner)];
+            let positions = on_track.into_iter().chain(points).map(|place| (place.lane, place.is_new));
+            assert_eq!(positions.collect::<Vec<_>>(), [(0, Some(0)), (1, Some(1)), (2, Some(0)), (2, None)]);
+            lanes.end_all(&mut due);
+        }
+        assert_eq!(due, [(0, 10), (1, 15), (0, 10), (1, 15)]);
     }
 
     proptest! {

@@ -49,7 +49,7 @@ pub(super) fn convert(input: impl Read, output: &mut dyn Write) -> Result<Summar
         global_track: None,
         summary: Summary { n_events, shift_ns, left, losses, recordings, ..Summary::default() },
     };
-    sink.describe_tracks();
+    sink.describe_tracks()?;
     replay(items, &mut sink)?;
     sink.summary.left.unbound_flow_points += sink.waiting.len();
     sink.encoder.drain(sink.output).map_err(Error::Write)?;
@@ -149,7 +149,7 @@ struct PerfettoSink<'a> {
 }
 
 impl PerfettoSink<'_> {
-    fn describe_tracks(&mut self) {
+    fn describe_tracks(&mut self) -> Result<(), Error> {
         let (tracks, strings) = (self.tracks, self.strings);
         let mut orders_children = vec![false; tracks.processes().len()];
         for (_, track) in tracks.iter() {
@@ -165,6 +165,7 @@ impl PerfettoSink<'_> {
                 orders_children: orders_children[id.index()],
             };
             self.encoder.process(self.uuids.process(id), &process);
+            self.hand_over()?;
         }
         for (id, track) in tracks.iter() {
             let name = name_of(track.name, track.tid, strings, "thread");
@@ -176,7 +177,9 @@ impl PerfettoSink<'_> {
                 sort_index: rank(track.sort_index),
             };
             self.encoder.thread(self.uuids.thread(id), &thread);
+            self.hand_over()?;
         }
+        Ok(())
     }
 
     /// Describes an extra lane of a thread as a thread: ends of flows only find slices on threads.

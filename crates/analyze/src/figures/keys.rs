@@ -73,7 +73,7 @@ impl LabelSets {
 
 /// Builds the keys of groups.
 pub(crate) struct Keys<'a> {
-    trace: &'a Trace,
+    pub trace: &'a Trace,
     by_name: bool,
     by_category: bool,
     by_track: bool,

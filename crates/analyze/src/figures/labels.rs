@@ -159,7 +159,7 @@ mod tests {
 
     fn summary(trace: &Trace, by: &[GroupBy], labels: &[Labels], sort: SortBy) -> Summary {
         let options = SummaryOptions { by: by.to_vec(), sort, ..SummaryOptions::default() };
-        summarize_labeled(trace, &Nesting::of(trace), &Selected::all(trace), labels, &options)
+        summarize_labeled(trace, Nesting::of(trace).self_time, &Selected::all(trace), labels, &options)
     }
 
     /// Labels, count, total and self time of each row.
@@ -212,7 +212,8 @@ mod tests {
         let trace = two_layers();
         let labels = [Labels::of_arg(&trace, "m")];
         let options = SummaryOptions { by: Vec::new(), groups_max: 1, ..SummaryOptions::default() };
-        let limited = summarize_labeled(&trace, &Nesting::of(&trace), &Selected::all(&trace), &labels, &options);
+        let limited =
+            summarize_labeled(&trace, Nesting::of(&trace).self_time, &Selected::all(&trace), &labels, &options);
         assert_eq!((rows(&trace, &limited), limited.n_beyond), (vec![row(&["-"], 4, 145, 80)], 2));
         assert_eq!((limited.all.count, limited.all.self_time), (6, 100));
     }

@@ -137,22 +137,32 @@ impl Rest {
 
 /// Groups the selected slices of a trace.
 pub fn summarize(trace: &Trace, nesting: &Nesting, selected: &Selected, options: &SummaryOptions) -> Summary {
-    summarize_labeled(trace, nesting, selected, &[], options)
+    let mut keys = Keys::new(trace, &options.by, &[]);
+    let grouped = group(&nesting.self_time, selected, &mut keys, options.groups_max);
+    rows_of(trace, grouped, keys.sets, selected.wall(), options)
 }
 
 /// Groups the selected slices of a trace by these labels too. The labels of a row are those that
 /// [`labels`](Summary::labels) has for its key.
+///
+/// Takes the self times of all slices, to free their memory before more is needed for the distribution of durations.
 pub fn summarize_labeled(
     trace: &Trace,
-    nesting: &Nesting,
+    self_time: Vec<i64>,
     selected: &Selected,
     labels: &[Labels],
     options: &SummaryOptions,
 ) -> Summary {
     let mut keys = Keys::new(trace, &options.by, labels);
-    let Grouped { group_of, mut rows, beyond } = group(nesting, selected, &mut keys, trace, options.groups_max);
-    let labels = keys.sets;
+    let grouped = group(&self_time, selected, &mut keys, options.groups_max);
+    drop(self_time);
+    rows_of(trace, grouped, keys.sets, selected.wall(), options)
+}
+
+fn rows_of(trace: &Trace, grouped: Grouped, labels: LabelSets, wall: i64, options: &SummaryOptions) -> Summary {
+    let Grouped { group_of, mut rows, beyond } = grouped;
     let mut durations = durations_by_group(trace, &group_of, &rows);
+    drop(group_of);
     distribute(&mut rows, &mut durations);
     let mut all = Rest::of(&rows);
     all.add(beyond);
@@ -160,7 +170,7 @@ pub fn summarize_labeled(
     let mut rest = Rest::of(&rows[options.top.map_or(rows.len(), |top| top.min(rows.len()))..]);
     rows.truncate(rows.len() - rest.n_rows);
     rest.add(beyond);
-    Summary { rows, rest, n_beyond: beyond.count, all, wall: selected.wall(), labels }
+    Summary { rows, rest, n_beyond: beyond.count, all, wall, labels }
 }
 
 /// No group: the slice is not selected, or its group is beyond the limit.
@@ -174,8 +184,8 @@ struct Grouped {
     beyond: Rest,
 }
 
-fn group(nesting: &Nesting, selected: &Selected, keys: &mut Keys<'_>, trace: &Trace, groups_max: usize) -> Grouped {
-    let slices = &trace.slices;
+fn group(self_time: &[i64], selected: &Selected, keys: &mut Keys<'_>, groups_max: usize) -> Grouped {
+    let slices = &keys.trace.slices;
     let mut groups: HashMap<Key, u32> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut beyond = Rest::default();
@@ -183,7 +193,7 @@ fn group(nesting: &Nesting, selected: &Selected, keys: &mut Keys<'_>, trace: &Tr
     for slice in selected.iter() {
         let key = keys.of_slice(slice, groups_max);
         if rows.len() >= groups_max && !groups.contains_key(&key) {
-            let (total, self_time) = (slices.duration[slice], nesting.self_time[slice]);
+            let (total, self_time) = (slices.duration[slice], self_time[slice]);
             beyond.add(Rest { n_rows: usize::from(beyond.count == 0), count: 1, total, self_time });
             continue;
         }
@@ -195,7 +205,7 @@ fn group(nesting: &Nesting, selected: &Selected, keys: &mut Keys<'_>, trace: &Tr
         let row = &mut rows[group as usize];
         row.count += 1;
         row.total = row.total.saturating_add(slices.duration[slice]);
-        row.self_time = row.self_time.saturating_add(nesting.self_time[slice]);
+        row.self_time = row.self_time.saturating_add(self_time[slice]);
     }
     Grouped { group_of, rows, beyond }
 }

@@ -51,17 +51,24 @@ impl AsyncOp {
 /// are ignored.
 pub fn async_ops(trace: &Trace) -> Vec<AsyncOp> {
     let asyncs = &trace.asyncs;
-    let key = |event: usize| (asyncs.category[event], asyncs.id[event], asyncs.name[event], asyncs.is_legacy[event]);
-    let process = |event: usize| trace.tracks.get(asyncs.track[event]).process;
-    let mut events: Vec<usize> = (0..asyncs.end.len()).filter(|&event| asyncs.end[event] != End::Step).collect();
-    let mut pairing = Pairing { trace, args: EndArgs::of(trace), ops: Vec::new() };
+    let key = |event: u32| {
+        let event = event as usize;
+        (asyncs.category[event], asyncs.id[event], asyncs.name[event], asyncs.is_legacy[event])
+    };
+    let time = |event: u32| asyncs.time[event as usize];
+    let process = |event: u32| trace.tracks.get(asyncs.track[event as usize]).process;
+    // A file has fewer than four billion events.
+    let mut events: Vec<u32> =
+        (0..asyncs.end.len() as u32).filter(|&event| asyncs.end[event as usize] != End::Step).collect();
+    let n_begins = events.iter().filter(|&&event| asyncs.end[event as usize] == End::Begin).count();
+    let mut pairing = Pairing { trace, args: EndArgs::of(trace), ops: Vec::with_capacity(n_begins) };
 
-    events.sort_unstable_by_key(|&event| (key(event), process(event), asyncs.time[event], event));
+    events.sort_unstable_by_key(|&event| (key(event), process(event), time(event), event));
     let mut unpaired = Vec::new();
     for group in events.chunk_by(|&event, &next| (key(event), process(event)) == (key(next), process(next))) {
         pairing.pair(group, &mut unpaired);
     }
-    unpaired.sort_unstable_by_key(|&event| (key(event), asyncs.time[event], event));
+    unpaired.sort_unstable_by_key(|&event| (key(event), time(event), event));
     let mut unfinished = Vec::new();
     for group in unpaired.chunk_by(|&event, &next| key(event) == key(next)) {
         pairing.pair(group, &mut unfinished);
@@ -81,10 +88,10 @@ struct Pairing<'a> {
 
 impl Pairing<'_> {
     /// Pairs events that belong together and are in time order. Events without a partner go to `unpaired`.
-    fn pair(&mut self, group: &[usize], unpaired: &mut Vec<usize>) {
+    fn pair(&mut self, group: &[u32], unpaired: &mut Vec<u32>) {
         let mut open = Vec::new();
         for &event in group {
-            match (self.trace.asyncs.end[event], open.pop()) {
+            match (self.trace.asyncs.end[event as usize], open.pop()) {
                 (End::Begin, begin) => open.extend(begin.into_iter().chain([event])),
                 (_, Some(begin)) => self.add(begin, Some(event)),
                 (_, None) => unpaired.push(event),
@@ -94,15 +101,16 @@ impl Pairing<'_> {
     }
 
     /// Adds the operation of a begin without an end.
-    fn add_unfinished(&mut self, event: usize) {
-        if self.trace.asyncs.end[event] == End::Begin {
+    fn add_unfinished(&mut self, event: u32) {
+        if self.trace.asyncs.end[event as usize] == End::Begin {
             self.add(event, None);
         }
     }
 
-    fn add(&mut self, begin: usize, end: Option<usize>) {
+    fn add(&mut self, begin: u32, end: Option<u32>) {
         let asyncs = &self.trace.asyncs;
-        let end = end.filter(|&end| !self.args.is_synthetic(asyncs.order[end]));
+        let begin = begin as usize;
+        let end = end.map(|end| end as usize).filter(|&end| !self.args.is_synthetic(asyncs.order[end]));
         self.ops.push(AsyncOp {
             start: asyncs.time[begin],
             end: end.map(|end| asyncs.time[end]),

@@ -91,6 +91,11 @@ impl Nesting {
         &self.by_track.slices[self.by_track.range(track.index())]
     }
 
+    /// Returns the self times and the nesting by track. Frees the rest, 4 bytes per slice.
+    pub fn into_parts(self) -> (Vec<i64>, Vec<TrackNesting>) {
+        (self.self_time, self.tracks)
+    }
+
     /// Calls `visit` for each slice of a track in the order of [`of_track`](Self::of_track), with the slices that
     /// contain it wholly, outermost first. Of slices that overlap partly, only the latest is passed.
     pub(crate) fn walk(&self, trace: &Trace, track: TrackId, mut visit: impl FnMut(u32, &[u32])) {
@@ -155,11 +160,21 @@ impl ByTrack {
     }
 }
 
+/// Maximum number of slices that are sorted with a copy of their starts: 4 MiB. Small in tests, so that they divide.
+const SORTED_AT_ONCE_MAX: usize = if cfg!(test) { 8 } else { 1 << 18 };
+
 /// Sorts the slices of a track, outer before inner. `starts` is a scratch buffer.
 ///
 /// The starts are sorted side by side in memory, which is 8 times as fast on random slices as a lookup of each key. Few
-/// slices start together; these are sorted among themselves.
+/// slices start together; these are sorted among themselves. A large track is divided first, so that the scratch buffer
+/// is small; on a track in the order of ends this also takes a third less time.
 fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
+    if part.len() > SORTED_AT_ONCE_MAX {
+        let (below, above) = divide(slices, part);
+        sort(slices, below, starts);
+        sort(slices, above, starts);
+        return;
+    }
     let start = |slice: u32| slices.start[slice as usize];
     starts.clear();
     starts.extend(part.iter().map(|&slice| (start(slice), slice)));
@@ -169,6 +184,42 @@ fn sort(slices: &Slices, part: &mut [u32], starts: &mut Vec<(i64, u32)>) {
     }
     for together in part.chunk_by_mut(|&slice, &next| start(slice) == start(next)) {
         together.sort_unstable_by_key(|&slice| nesting_key(slices, slice));
+    }
+}
+
+/// Divides the slices of a track in two: each slice of the first part sorts before each one of the second.
+fn divide<'a>(slices: &Slices, part: &'a mut [u32]) -> (&'a mut [u32], &'a mut [u32]) {
+    // Tracks are almost in order, so the slice in the middle is usually close to the median.
+    let middle = part.len() / 2;
+    let pivot = nesting_key(slices, part[middle]);
+    let is_below = |slice: u32| {
+        let start = slices.start[slice as usize];
+        start < pivot.0 || (start == pivot.0 && nesting_key(slices, slice) < pivot)
+    };
+    let n_below = partition(part, is_below);
+    if n_below.min(part.len() - n_below) >= part.len() / 8 {
+        return part.split_at_mut(n_below);
+    }
+    part.select_nth_unstable_by_key(middle, |&slice| nesting_key(slices, slice));
+    part.split_at_mut(middle)
+}
+
+/// Moves the slices for which `is_below` holds to the front, and returns their number.
+fn partition(part: &mut [u32], is_below: impl Fn(u32) -> bool) -> usize {
+    let (mut low, mut high) = (0, part.len());
+    loop {
+        while low < high && is_below(part[low]) {
+            low += 1;
+        }
+        while low < high && !is_below(part[high - 1]) {
+            high -= 1;
+        }
+        if low == high {
+            return low;
+        }
+        part.swap(low, high - 1);
+        low += 1;
+        high -= 1;
     }
 }
 

@@ -45,16 +45,20 @@ impl SummaryReport {
         let (mut loaded, facts) = load(source, args, captures)?;
         let transfer = captures.apply(&mut loaded.trace);
         let trace = &loaded.trace;
+        // Each step needs memory for each event beside the trace, so each ends before the next one begins.
+        let (devices, asyncs, flows) = (devices(trace), count_asyncs(trace), count_flows(trace));
+        let (n_tracks, n_processes) = count_used_tracks(trace);
         let nesting = Nesting::of(trace);
         let (selection, options) = (args.selection.selection(), args.options());
         let selected = selection.apply(trace);
+        let labels = labels::labels(trace, &nesting, &args.by);
+        let (self_time, tracks) = nesting.into_parts();
+        let summary = summarize_labeled(trace, self_time, &selected, &labels, &options);
         let mut ops = async_ops(trace);
         let n_async_ops = ops.len();
         selection.retain_asyncs(trace, &mut ops);
-        let (n_tracks, n_processes) = count_used_tracks(trace);
-        let labels = labels::labels(trace, &nesting, &args.by);
-        let summary = summarize_labeled(trace, &nesting, &selected, &labels, &options);
         let async_summary = summarize_asyncs_labeled(trace, &ops, &labels, &options);
+        drop(ops);
         let is_empty = summary.rows.is_empty() && async_summary.rows.is_empty();
         let missing = labels::missing(&args.by, [&summary.labels, &async_summary.labels]).filter(|_| !is_empty);
         let mut notes = facts.notes();
@@ -66,14 +70,14 @@ impl SummaryReport {
             notes,
             facts,
             summary,
-            n_partial_overlaps: nesting.tracks.iter().map(|track| track.n_partial_overlaps).sum(),
+            n_partial_overlaps: tracks.iter().map(|track| track.n_partial_overlaps).sum(),
             n_tracks,
             n_processes,
-            devices: devices(trace),
-            asyncs: count_asyncs(trace),
+            devices,
+            asyncs,
             async_summary,
             n_async_ops,
-            flows: count_flows(trace),
+            flows,
             missing,
             transfer,
             loaded,

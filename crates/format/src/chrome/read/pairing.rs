@@ -6,11 +6,9 @@ use ferrum_trace_model::{Slice, StringId, Trace};
 /// Pairs the begins and ends of each track in the order of time: an end closes the innermost open begin, even if their
 /// names differ.
 pub(crate) fn pair(trace: &mut Trace, begin_ends: &BeginEnds) {
-    let mut by_track: Vec<u32> = (0..begin_ends.time.len() as u32).collect();
-    // The sort is stable, so the events of a track stay in the order of the file.
-    by_track.sort_by_key(|&n| begin_ends.track[n as usize]);
+    let mut grouped = by_track(begin_ends, trace.tracks.len());
     for of_track in
-        by_track.chunk_by_mut(|&one, &other| begin_ends.track[one as usize] == begin_ends.track[other as usize])
+        grouped.chunk_by_mut(|&one, &other| begin_ends.track[one as usize] == begin_ends.track[other as usize])
     {
         let time = |n: &u32| begin_ends.time[*n as usize];
         if !of_track.is_sorted_by_key(time) {
@@ -19,6 +17,25 @@ pub(crate) fn pair(trace: &mut Trace, begin_ends: &BeginEnds) {
         }
         pair_track(trace, begin_ends, of_track);
     }
+}
+
+/// Returns the indices of all events, track by track; those of a track are in the order of the file.
+fn by_track(begin_ends: &BeginEnds, n_tracks: usize) -> Vec<u32> {
+    let mut next = vec![0_u32; n_tracks];
+    for track in &begin_ends.track {
+        next[track.index()] += 1;
+    }
+    let mut sum = 0;
+    for count in &mut next {
+        sum += std::mem::replace(count, sum);
+    }
+    let mut grouped = vec![0; begin_ends.track.len()];
+    for (n, track) in begin_ends.track.iter().enumerate() {
+        let place = &mut next[track.index()];
+        grouped[*place as usize] = n as u32;
+        *place += 1;
+    }
+    grouped
 }
 
 fn pair_track(trace: &mut Trace, begin_ends: &BeginEnds, of_track: &[u32]) {
