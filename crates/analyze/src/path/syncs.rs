@@ -1,6 +1,6 @@
 //! Calls of the host that wait for device work.
 
-use super::calls::{Blocking, blocks_its_caller};
+use super::calls::{Blocking, blocks_its_caller, may_wait_for_device};
 use super::node::Cause;
 use super::ranks::Ranks;
 use super::works::{CallId, Launch, Work, Works};
@@ -63,24 +63,50 @@ pub(super) struct StreamWait {
 pub(super) fn find(trace: &Trace, ranks: &Ranks, works: &Works) -> (Vec<Sync>, Vec<StreamWait>) {
     let finder = Finder::of(trace, ranks, works);
     let runtimes = RUNTIMES.map(|category| trace.strings.find(category));
-    let mut by_name: HashMap<StringId, Option<Blocking>> = HashMap::new();
+    let mut by_name: HashMap<(StringId, bool), Waiting> = HashMap::new();
     let mut correlation = ArgReader::of(trace, CORRELATION);
     let mut syncs = Vec::new();
     for (slice, (&name, &category)) in trace.slices.name.iter().zip(&trace.slices.category).enumerate() {
-        if !runtimes.contains(&Some(category)) || !works.is_host(trace, slice) {
+        if !works.is_host(trace, slice) {
             continue;
         }
-        let blocking = *by_name.entry(name).or_insert_with(|| Blocking::of_call(trace.strings.get(name)));
-        let Some(blocking) = blocking else { continue };
+        let is_call = runtimes.contains(&Some(category));
+        let of_name = || Waiting::of(trace.strings.get(name), is_call);
+        let waiting = *by_name.entry((name, is_call)).or_insert_with(of_name);
         let rank = ranks.of_track(trace, trace.slices.track[slice]);
-        let id = correlation.get(trace.slices.order[slice]).map(|id| (rank, id));
-        let wait = match blocking.is_synchronization() {
-            true => finder.synchronization(slice, rank, id),
-            false => finder.copy(slice, blocking),
+        let wait = match waiting {
+            Waiting::No => None,
+            Waiting::Call(blocking) if blocking.is_synchronization() => {
+                let id = correlation.get(trace.slices.order[slice]).map(|id| (rank, id));
+                finder.synchronization(slice, rank, id)
+            }
+            Waiting::Call(blocking) => finder.copy(slice, blocking),
+            Waiting::Span => finder.span(slice, rank),
         };
         syncs.extend(wait.map(|wait| Sync { call: slice as u32, wait }));
     }
     (syncs, finder.stream_waits())
+}
+
+/// Way in which slices of one name wait for device work.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    /// They do not.
+    No,
+    /// As calls of the runtime of a device.
+    Call(Blocking),
+    /// As spans of a program, if device work ends in them.
+    Span,
+}
+
+impl Waiting {
+    fn of(name: &str, is_call: bool) -> Self {
+        match is_call {
+            true => Blocking::of_call(name).map_or(Self::No, Self::Call),
+            false if may_wait_for_device(name) => Self::Span,
+            false => Self::No,
+        }
+    }
 }
 
 /// Indexes of device work.
@@ -154,6 +180,17 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Returns the work that a span of a program waits for: the one that ended last within it and shortly before its
+    /// end, of those that the same thread launched before it.
+    fn span(&self, slice: usize, rank: Option<u32>) -> Option<SyncWait> {
+        let (begin, end) = (self.trace.slices.start[slice], self.trace.slices.end(slice));
+        let track = self.trace.slices.track[slice];
+        let is_own = |work: &Work| matches!(work.launch, Launch::Flow(from, time) if from == track && time <= begin);
+        let work = self.ended_within(rank, (begin, end)).find(|&work| is_own(&self.works.all[work as usize]))?;
+        let is_shortly_before = end.saturating_sub(self.end(work)) <= RETURN_MAX;
+        is_shortly_before.then_some(SyncWait::For { work, cause: Cause::Stream })
+    }
+
     fn end(&self, work: u32) -> i64 {
         self.trace.slices.end(self.works.all[work as usize].slice as usize)
     }
@@ -164,16 +201,21 @@ impl<'a> Finder<'a> {
 
     /// Returns the work that ended last within a call and was launched before it.
     fn latest(&self, rank: Option<u32>, (begin, end): (i64, i64), shown: Option<&Shown>) -> Option<u32> {
-        let ends = self.by_end.get(&rank)?;
-        let n_ended = ends.partition_point(|&(ended, _)| ended <= end);
-        let candidates = ends[..n_ended].iter().rev().take_while(|(ended, _)| *ended > begin).take(EXAMINED_MAX);
         let is_meant = |work: &Work| {
             let launched = self.works.launch_time(self.trace, work);
             let is_launched = launched.is_none_or(|time| time <= begin && self.is_recorded(time, shown));
             let stream = shown.and_then(|it| it.stream);
             is_launched && stream.is_none_or(|track| track == work.track)
         };
-        candidates.map(|&(_, work)| work).find(|&work| is_meant(&self.works.all[work as usize]))
+        self.ended_within(rank, (begin, end)).find(|&work| is_meant(&self.works.all[work as usize]))
+    }
+
+    /// Returns the latest works of a rank that ended within a time, the last first.
+    fn ended_within(&self, rank: Option<u32>, (begin, end): (i64, i64)) -> impl Iterator<Item = u32> {
+        let ends = self.by_end.get(&rank).map_or(&[][..], Vec::as_slice);
+        let n_ended = ends.partition_point(|&(ended, _)| ended <= end);
+        let inside = ends[..n_ended].iter().rev().take_while(move |(ended, _)| *ended > begin);
+        inside.take(EXAMINED_MAX).map(|&(_, work)| work)
     }
 
     /// Returns true if work that was launched at this time is before the event that a wait is for.
