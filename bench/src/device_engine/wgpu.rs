@@ -2,7 +2,9 @@
 
 use ferrum_trace_device::{WgpuTimeline, request_calibrated_device};
 use wgpu::util::DeviceExt as _;
-use wgpu::{Backends, BindGroup, Buffer, BufferUsages, CommandEncoder, ComputePipeline, Device, Features, PollType, Queue};
+use wgpu::{
+    Backends, BindGroup, Buffer, BufferUsages, CommandEncoder, ComputePipeline, Device, Features, PollType, Queue,
+};
 
 use super::{DeviceOp, Driver, VALUES};
 use crate::contenders::Outcome;

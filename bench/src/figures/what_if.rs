@@ -95,7 +95,8 @@ pub(crate) fn run(args: &Args) -> Outcome<Vec<Table>> {
     #[cfg(feature = "devices")]
     for driver in crate::device_engine::DRIVERS {
         let medians = comparison.of(&ON_DEVICE, &|slow| crate::device_engine::start(driver, &trace, slow))?;
-        let what = format!("the engine of `bench/src/device_engine` with `{driver}` (a driver that computes on one CPU)");
+        let what =
+            format!("the engine of `bench/src/device_engine` with `{driver}` (a driver that computes on one CPU)");
         tables.push(table(&format!("What-if on a device: {driver}"), &what, &ON_DEVICE, &medians, args.rounds));
     }
     Ok(tables)

@@ -203,12 +203,7 @@ impl<'a> CaptureReader<'a> {
     }
 
     /// Adds the operations among these slices, from the outermost, to a graph. Returns the index of the innermost.
-    fn add_operations(
-        &self,
-        around: &[u32],
-        graph: &mut CapturedGraph,
-        known: &mut HashMap<u32, u32>,
-    ) -> Option<u32> {
+    fn add_operations(&self, around: &[u32], graph: &mut CapturedGraph, known: &mut HashMap<u32, u32>) -> Option<u32> {
         let mut innermost = None;
         for &slice in around.iter().filter(|slice| self.is_operation(**slice)) {
             let operation = *known.entry(slice).or_insert_with(|| {

@@ -25,6 +25,8 @@ pub(crate) const SYNC_ARGS: [&str; 2] = [WAIT_ON_STREAM, RECORD_CORRELATION];
 const RETURN_MAX: i64 = 1_000_000;
 /// Longest duration of a call that waits for nothing.
 const CALL_MAX: i64 = 100_000;
+/// Largest error of a device's clock that is tolerated.
+const CLOCK_ERROR_MAX: i64 = 1_000_000;
 /// Number of works whose launch is examined for one call.
 const EXAMINED_MAX: usize = 64;
 
@@ -40,8 +42,9 @@ pub(super) struct Sync {
 /// Reason why a call took as long as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyncWait {
-    /// It waited for this work.
-    For { work: u32, cause: Cause },
+    /// It waited for this work, which has ended at this time: within the error of the device's clock, no later than the
+    /// wait.
+    For { work: u32, cause: Cause, ended: i64 },
     /// It waited for something unknown.
     Unknown,
     /// It waited for device work that is not in the file.
@@ -164,7 +167,8 @@ impl<'a> Finder<'a> {
         let copy = self.works.all[work as usize].slice as usize;
         let is_blocked = blocking == Blocking::Copy || blocks_its_caller(self.trace.strings.get(slices.name[copy]));
         let is_inside = slices.start[call] < slices.end(copy) && slices.end(copy) <= slices.end(call);
-        (is_blocked && is_inside).then_some(SyncWait::For { work, cause: blocking.cause() })
+        let ended = slices.end(copy);
+        (is_blocked && is_inside).then_some(SyncWait::For { work, cause: blocking.cause(), ended })
     }
 
     /// Returns the reason why a synchronization took as long as it did; `None` if it was busy itself.
@@ -173,7 +177,7 @@ impl<'a> Finder<'a> {
         let shown = id.and_then(|id| self.shown.get(&id));
         let found = self.latest(rank, (begin, end), shown);
         match found.filter(|&work| end.saturating_sub(self.end(work)) <= RETURN_MAX) {
-            Some(work) => Some(SyncWait::For { work, cause: Cause::Stream }),
+            Some(work) => Some(SyncWait::For { work, cause: Cause::Stream, ended: self.end(work) }),
             None if end.saturating_sub(begin) <= CALL_MAX => None,
             None if self.has_work_before(rank, end) => Some(SyncWait::Unknown),
             None => Some(SyncWait::OutsideFile),
@@ -181,14 +185,26 @@ impl<'a> Finder<'a> {
     }
 
     /// Returns the work that a span of a program waits for: the one that ended last within it and shortly before its
-    /// end, of those that the same thread launched before it.
+    /// end, of those that the same thread launched before it. By the clock of the device, it may have ended later, up
+    /// to the error of that clock.
     fn span(&self, slice: usize, rank: Option<u32>) -> Option<SyncWait> {
         let (begin, end) = (self.trace.slices.start[slice], self.trace.slices.end(slice));
         let track = self.trace.slices.track[slice];
         let is_own = |work: &Work| matches!(work.launch, Launch::Flow(from, time) if from == track && time <= begin);
-        let work = self.ended_within(rank, (begin, end)).find(|&work| is_own(&self.works.all[work as usize]))?;
-        let is_shortly_before = end.saturating_sub(self.end(work)) <= RETURN_MAX;
-        is_shortly_before.then_some(SyncWait::For { work, cause: Cause::Stream })
+        let has_ended = |work: &Work| {
+            let slice = work.slice as usize;
+            let earliest_end = self.trace.slices.end(slice).saturating_sub(work.clock_error);
+            earliest_end <= end && self.trace.slices.start[slice] < end
+        };
+        let is_meant = |&work: &u32| {
+            let work = &self.works.all[work as usize];
+            is_own(work) && has_ended(work)
+        };
+        let latest = end.saturating_add(CLOCK_ERROR_MAX);
+        let work = self.ended_within(rank, (begin, latest)).find(is_meant)?;
+        let ended = self.end(work).min(end);
+        let is_shortly_before = end.saturating_sub(ended) <= RETURN_MAX;
+        is_shortly_before.then_some(SyncWait::For { work, cause: Cause::Stream, ended })
     }
 
     fn end(&self, work: u32) -> i64 {

@@ -116,6 +116,26 @@ fn a_span_that_waits_leads_to_the_device_work_of_its_thread() {
 }
 
 #[test]
+fn a_wait_ends_no_earlier_than_its_work_within_the_error_of_the_clock() {
+    let mut trace = launched_by_flow("wait");
+    // By the clock of the device, the work ends 4 after the wait.
+    trace.slices.duration[2] = 79;
+    add_arg(&mut trace, "clock_error_ns", &[(2, "5")]);
+    let expected = [
+        piece(PieceKind::HostWork, "launch", 0, 5),
+        piece(PieceKind::LaunchDelay, "gemm", 5, 15),
+        piece(PieceKind::DeviceWork, "gemm", 15, 90),
+    ];
+    let until = |trace: &Trace| {
+        let options = PathOptions { window: PathWindow::Time(0..90), ..PathOptions::default() };
+        described(trace, &path(trace, &Nesting::of(trace), &options).unwrap().pieces)
+    };
+    assert_eq!(until(&trace), expected);
+    trace.slices.duration[2] = 81;
+    assert_eq!(until(&trace).last(), Some(&piece(PieceKind::Unexplained, "wait", 20, 90)), "6 after the wait");
+}
+
+#[test]
 fn a_span_that_waits_is_unexplained_if_no_work_of_its_thread_ends_in_it() {
     let mut trace = launched_by_flow("wait");
     // The work ends after the wait.

@@ -3,8 +3,8 @@
 use super::missing::Missing;
 use super::operations::{Operations, Outcome};
 use super::surroundings::{NONE, Surroundings};
-use crate::kineto::RUNTIMES;
 use crate::captures::ReplayedOperations;
+use crate::kineto::RUNTIMES;
 use crate::launches::device_work::DeviceKey;
 use crate::launches::launching_slices::launching_slices;
 use crate::structure::nesting::Nesting;

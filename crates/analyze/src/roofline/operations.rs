@@ -8,9 +8,7 @@ use super::torch::{self, Context, Inputs};
 use super::work::{OpKind, OpWork};
 use crate::captures::ReplayedOperations;
 use crate::figures::labels::Labels;
-use crate::kineto::{
-    ANNOTATION, COLLECTIVE_NAME, GLOO_PREFIX, INPUT_ARGS, KERNEL, MEMCPY, MEMSET, OPERATIONS,
-};
+use crate::kineto::{ANNOTATION, COLLECTIVE_NAME, GLOO_PREFIX, INPUT_ARGS, KERNEL, MEMCPY, MEMSET, OPERATIONS};
 use ferrum_trace_model::vocab::{Op, shape};
 use ferrum_trace_model::{ArgColumn, ArgValue, Order, StringId, Trace};
 use hashbrown::HashMap;

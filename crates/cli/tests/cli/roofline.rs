@@ -98,7 +98,10 @@ fn operations_of_replayed_graphs_have_the_shapes_of_their_capture() {
     assert!(run.stderr.contains("no operations with shapes"), "{}", run.stderr);
     let object = json(&scene, "--capture capture.json");
     let row = |place: usize| &object["rows"][place];
-    assert_eq!((&row(0)["op"], &row(0)["flop"], &row(0)["count"]), (&"aten::linear".into(), &12_000_000.into(), &2.into()));
+    assert_eq!(
+        (&row(0)["op"], &row(0)["flop"], &row(0)["count"]),
+        (&"aten::linear".into(), &12_000_000.into(), &2.into())
+    );
     assert_eq!((&row(0)["time_ns"], &row(0)["inside"], &row(0)["dtype"]), (&50_000.into(), &0.into(), &"fp32".into()));
     assert_eq!((&row(1)["op"], &row(1)["inside"], &row(2)), (&"aten::mm".into(), &2.into(), &&Value::Null));
     assert_eq!((&object["modelled_ns"], &object["unmodelled_ns"]), (&50_000.into(), &10_000.into()));

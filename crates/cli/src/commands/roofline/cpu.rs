@@ -83,7 +83,10 @@ fn best_rate<W: FnMut() -> f64>(n_threads: usize, prepare: impl Fn(usize) -> W +
     (0..ROUNDS).map(of_round).fold(0.0, f64::max)
 }
 
-#[expect(clippy::disallowed_methods, reason = "it measures this machine, and no figure of a trace depends on the clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it measures this machine, and no figure of a trace depends on the clock"
+)]
 fn rate_of_round(work: &mut impl FnMut() -> f64) -> f64 {
     let (begin, mut amount) = (Instant::now(), 0.0);
     loop {

@@ -34,7 +34,8 @@ impl RooflineReport {
         let nesting = Nesting::of(&loaded.trace);
         let selected = devices.select(&loaded);
         let names_device = names_device(&loaded.fields);
-        let options = RooflineOptions { device: selected.device.clone(), ranks: ranks(&loaded), names_device, replayed };
+        let options =
+            RooflineOptions { device: selected.device.clone(), ranks: ranks(&loaded), names_device, replayed };
         let roofline = roofline(&loaded.trace, &nesting, &options);
         let mut notes = facts.notes();
         notes.extend(recorder::notes(&loaded.recordings));
