@@ -64,7 +64,8 @@ pub(crate) fn failure(name: &str, output: &Output) -> String {
     format!("{name} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim())
 }
 
-fn finish(mut command: Command) -> Outcome {
+/// Runs an engine to its end.
+pub(crate) fn finish(mut command: Command) -> Outcome {
     let output = command.output()?;
     if output.status.success() { Ok(()) } else { Err(failure("the engine", &output).into()) }
 }

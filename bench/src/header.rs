@@ -85,14 +85,24 @@ fn version(name: &str) -> String {
 /// The command without paths.
 fn command() -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let features = match (cfg!(feature = "peers"), cfg!(feature = "engine")) {
-        (true, true) => "",
-        (true, false) => " --no-default-features --features peers",
-        (false, true) => " --no-default-features --features engine",
-        (false, false) => " --no-default-features",
-    };
+    let features = features();
     let separator = if given.is_empty() { "" } else { " -- " };
     format!("cargo run --release -p bench{features}{separator}{}", given.join(" "))
+}
+
+/// The flags that select the features of this program.
+fn features() -> String {
+    let all = [
+        ("peers", cfg!(feature = "peers")),
+        ("engine", cfg!(feature = "engine")),
+        ("devices", cfg!(feature = "devices")),
+    ];
+    let enabled: Vec<&str> = all.iter().filter(|(_, is_enabled)| *is_enabled).map(|(name, _)| *name).collect();
+    match enabled[..] {
+        [] => " --no-default-features".to_owned(),
+        ["peers", "engine"] => String::new(),
+        _ => format!(" --no-default-features --features {}", enabled.join(",")),
+    }
 }
 
 fn machine() -> String {

@@ -5,6 +5,8 @@ mod args;
 mod cargo_build;
 mod child;
 mod contenders;
+#[cfg(feature = "devices")]
+mod device_engine;
 mod engine_runs;
 mod figures;
 mod header;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
     let mut given = std::env::args().skip(1);
     let outcome = match (given.next().as_deref(), given.next()) {
         (Some(child::CHILD), Some(job)) => child::serve(&job, start),
+        #[cfg(feature = "devices")]
+        (Some(device_engine::ENGINE), driver) => device_engine::run(driver.into_iter().chain(given)),
         _ => run(&Args::parse()),
     };
     match outcome {

@@ -24,6 +24,8 @@ pub(crate) const RUNTIMES: [&str; 5] = [RUNTIME, "cuda_driver", "Runtime", "priv
 pub(crate) const CORRELATION: &str = "correlation";
 /// Argument that joins a kernel with the operation that launched it.
 pub(crate) const EXTERNAL_ID: &str = "External id";
+/// Arguments that describe the inputs of an operation: shapes, types, values and strides.
+pub(crate) const INPUT_ARGS: [&str; 4] = ["Input Dims", "Input type", "Concrete Inputs", "Input Strides"];
 /// Category of an operation of the host.
 pub(crate) const CPU_OP: &str = "cpu_op";
 /// Categories of all operations of the host, today and in 2021.

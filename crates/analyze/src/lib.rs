@@ -60,8 +60,8 @@ mod visible;
 mod xml;
 
 pub use captures::{
-    CAPTURE_ARGS, CapturedGraph, CapturedNode, MODULE_ARG, Mismatch, NodeKind, OPERATION_ARG, SHAPES_ARG, Transfer,
-    captured_graphs, transfer,
+    CAPTURE_ARGS, CapturedGraph, CapturedNode, MODULE_ARG, Mismatch, NodeKind, OPERATION_ARG, ReplayedOperations,
+    SHAPES_ARG, Transfer, captured_graphs, transfer, transfer_operations,
 };
 pub use engines::{
     ClassTime, ClassTimes, ComparedRow, EngineComparison, EngineConcern, EngineProfile, LayerCount, LayerEvidence,

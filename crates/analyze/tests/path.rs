@@ -119,9 +119,10 @@ fn a_wait_for_an_event_has_the_kernel_and_the_launch_of_hta() {
 fn a_wait_of_hip_leads_to_the_device() {
     let Some(trace) = sample("torch-hta/amd_trace_mi250_minitoy_train_ROCm6_2_kineto.json.gz") else { return };
     let path = found(&trace, PathWindow::Whole, None).unwrap();
-    let sync = path.pieces.iter().find(|it| it.kind == PieceKind::StreamWait);
-    let name = |slice: u32| trace.strings.get(trace.slices.name[slice as usize]);
-    assert!(sync.is_none_or(|it| it.slice.map(name) == Some("hipDeviceSynchronize")));
+    let pieces = pieces(&trace, &path);
+    let waits: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].1 == "hipMemcpyWithStream").collect();
+    let after_work = |at: usize| pieces[at].0 == PieceKind::CopyWait && pieces[at - 1].0 == PieceKind::DeviceWork;
+    assert!(waits.iter().filter(|&&at| at > 0 && after_work(at)).count() == 2, "{pieces:?}");
 }
 
 fn traces(folder: &Path, found: &mut Vec<PathBuf>) {

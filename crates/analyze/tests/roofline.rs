@@ -29,7 +29,8 @@ fn roofline_of(path: &Path) -> Roofline {
     let mut table = DeviceTable::default();
     table.extend(DEVICE).unwrap();
     let names_device = names_device(&loaded.fields);
-    let options = RooflineOptions { device: table.find("MI300X").cloned(), ranks: None, names_device };
+    let device = table.find("MI300X").cloned();
+    let options = RooflineOptions { device, names_device, ..RooflineOptions::default() };
     roofline(&loaded.trace, &Nesting::of(&loaded.trace), &options)
 }
 

@@ -57,8 +57,9 @@ pub struct Flags {
     #[arg(long, value_name = "N", default_value_t = 384, value_parser = width)]
     pub width: usize,
     /// Makes an operation take FACTOR times as long, by waiting busily inside it: OP=FACTOR, or OP@LAYER=FACTOR for one
-    /// layer. OP is its name in the trace, such as attention; FACTOR is at least 1. May be repeated; of several for the
-    /// same operation, the last applies.
+    /// layer. OP is its name in the trace, such as attention; FACTOR is at least 1, or 0 to skip the operation (rope,
+    /// kv_write, attention, silu_mul; the tokens are then wrong). May be repeated; of several for the same operation,
+    /// the last applies.
     #[arg(long, value_name = "OP=FACTOR")]
     pub slow: Vec<Slowdown>,
     /// Path for the engine's own statistics, as JSON.

@@ -1,4 +1,4 @@
-//! Deliberate slowdowns of operations, for tests of tools that compare runs.
+//! Deliberate slowdowns of operations, and operations that are skipped, for tests of tools that compare runs.
 
 use crate::watch;
 use anyhow::{Result, ensure};
@@ -10,6 +10,8 @@ const IN_LAYERS: [&str; 9] =
     ["rms_norm", "qkv_proj", "rope", "kv_write", "attention", "o_proj", "gate_up_proj", "silu_mul", "down_proj"];
 /// Operations outside of layers. The norm before `lm_head` has the name of those in layers.
 const OUTSIDE: [&str; 5] = ["schedule", "gather_inputs", "embed", "lm_head", "sample"];
+/// Operations of a layer that can be skipped: their results have the shapes of their inputs.
+const SKIPPABLE: [&str; 4] = ["rope", "kv_write", "attention", "silu_mul"];
 /// The largest factor. It keeps a mistyped one from blocking the program for hours.
 const FACTOR_MAX: f64 = 1000.0;
 
@@ -19,6 +21,7 @@ pub struct Slowdown {
     op: &'static str,
     /// The only layer that is slowed down.
     layer: Option<usize>,
+    /// At least 1, or 0 if the operation is skipped.
     factor: f64,
 }
 
@@ -56,8 +59,17 @@ impl Slowdowns {
 
     /// Slows an operation down until the result is dropped, if its slowdown was requested.
     pub fn op(&self, name: &str) -> Option<Delay> {
-        let (_, factor) = self.factors.iter().find(|(op, _)| *op == name)?;
-        Some(Delay { begin: watch::now(), factor: *factor })
+        let factor = self.factor(name).filter(|&factor| factor > 0.0)?;
+        Some(Delay { begin: watch::now(), factor })
+    }
+
+    /// Returns true if an operation is skipped: its input is its result. The tokens are then not those of the model.
+    pub fn skips(&self, name: &str) -> bool {
+        self.factor(name) == Some(0.0)
+    }
+
+    fn factor(&self, name: &str) -> Option<f64> {
+        self.factors.iter().find(|(op, _)| *op == name).map(|(_, factor)| *factor)
     }
 }
 
@@ -80,7 +92,11 @@ impl FromStr for Slowdown {
             Some((op, layer)) => (op, Some(parse_layer(layer)?)),
             None => (place, None),
         };
-        Ok(Self { op: known(op, layer.is_some())?, layer, factor: parse_factor(factor)? })
+        let slowdown = Self { op: known(op, layer.is_some())?, layer, factor: parse_factor(factor)? };
+        match slowdown.factor == 0.0 && !SKIPPABLE.contains(&slowdown.op) {
+            true => Err(format!("expected one of {} with the factor 0, found `{op}`", SKIPPABLE.join(", "))),
+            false => Ok(slowdown),
+        }
     }
 }
 
@@ -99,9 +115,9 @@ fn parse_layer(text: &str) -> Result<usize, String> {
 
 fn parse_factor(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(factor) if (1.0..=FACTOR_MAX).contains(&factor) => Ok(factor),
+        Ok(factor) if (1.0..=FACTOR_MAX).contains(&factor) || factor == 0.0 => Ok(factor.abs()),
         Ok(factor) if factor < 1.0 => {
-            Err(format!("expected a factor of at least 1, found {factor}: work is not skipped"))
+            Err(format!("expected a factor of at least 1, or 0 to skip the operation, found {factor}"))
         }
         _ => Err(format!("expected a factor from 1 to {FACTOR_MAX}, found `{text}`")),
     }
@@ -140,7 +156,8 @@ mod tests {
             ("softmax=2", "lm_head, sample), found `softmax`"),
             ("lm_head@0=2", "silu_mul, down_proj), found `lm_head`"),
             ("rope@first=2", "expected the number of a layer after `@`, found `first`"),
-            ("rope=0.5", "expected a factor of at least 1, found 0.5: work is not skipped"),
+            ("rope=0.5", "expected a factor of at least 1, or 0 to skip the operation, found 0.5"),
+            ("lm_head=0", "expected one of rope, kv_write, attention, silu_mul with the factor 0, found `lm_head`"),
             ("rope=-1", "at least 1"),
             ("rope=nan", "expected a factor from 1 to 1000, found `nan`"),
             ("rope=inf", "from 1 to 1000"),
@@ -160,6 +177,13 @@ mod tests {
         assert_eq!(factor(Slowdowns::of_layer(&all, 1), "rope"), Some(3.0));
         assert_eq!(factor(Slowdowns::outside(&all), "rope"), Some(2.0));
         assert_eq!(factor(Slowdowns::of_layer(&all, 1), "attention"), None);
+    }
+
+    #[test]
+    fn an_operation_with_the_factor_0_is_skipped() {
+        let slow = Slowdowns::outside(&["rope=0", "attention=2"].map(parsed));
+        assert!(slow.skips("rope") && slow.op("rope").is_none());
+        assert!(!slow.skips("attention") && !slow.skips("silu_mul"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Graphs of a trace that was recorded during their capture.
 
 use crate::figures::layer_search::{LAYER_ARGS, NONE, layer_of_each};
-use crate::kineto::{OPERATIONS, RUNTIMES};
+use crate::kineto::{INPUT_ARGS, OPERATIONS, RUNTIMES};
 use crate::steps::Mark;
 use crate::structure::arg_filter::arg_column;
 use crate::structure::nesting::Nesting;
@@ -12,14 +12,23 @@ use hashbrown::HashMap;
 const KERNEL_ARG: &str = "kernel";
 
 /// Argument of an operation: the dimensions of its inputs.
-pub(super) const DIMENSIONS_ARG: &str = "Input Dims";
+pub(super) const DIMENSIONS_ARG: &str = INPUT_ARGS[0];
 
 /// Prefix of the names of modules.
 const MODULE_PREFIX: &str = "nn.Module: ";
 
 /// Arguments that describe captured graphs. They must be loaded with the trace of a capture.
-pub const CAPTURE_ARGS: [&str; 6] =
-    [LAYER_ARGS[0], LAYER_ARGS[1], LAYER_ARGS[2], LAYER_ARGS[3], KERNEL_ARG, DIMENSIONS_ARG];
+pub const CAPTURE_ARGS: [&str; 9] = [
+    LAYER_ARGS[0],
+    LAYER_ARGS[1],
+    LAYER_ARGS[2],
+    LAYER_ARGS[3],
+    KERNEL_ARG,
+    INPUT_ARGS[0],
+    INPUT_ARGS[1],
+    INPUT_ARGS[2],
+    INPUT_ARGS[3],
+];
 
 /// A graph, as it was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +37,19 @@ pub struct CapturedGraph {
     pub batch: Option<u64>,
     /// Its nodes that are device work, in the order of their launches.
     pub nodes: Vec<CapturedNode>,
+    /// The operations around the launches, each after those around it.
+    pub(super) operations: Vec<CapturedOperation>,
+}
+
+/// An operation around launches of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CapturedOperation {
+    /// Its name.
+    pub(super) name: String,
+    /// Its arguments [`INPUT_ARGS`], as JSON.
+    pub(super) inputs: [Option<String>; INPUT_ARGS.len()],
+    /// Index of the operation around it.
+    pub(super) around: Option<u32>,
 }
 
 /// A node of a graph.
@@ -45,6 +67,8 @@ pub struct CapturedNode {
     pub layer: Option<u32>,
     /// Dimensions of the inputs of the operation, as JSON.
     pub shapes: Option<String>,
+    /// Index of the innermost operation around its launch.
+    pub(super) in_operation: Option<u32>,
 }
 
 impl CapturedNode {
@@ -102,13 +126,18 @@ pub fn captured_graphs(trace: &Trace, nesting: &Nesting) -> Vec<CapturedGraph> {
     let mut graphs: Vec<(i64, CapturedGraph)> = Vec::new();
     for (track, _) in trace.tracks.iter() {
         let mut open: Option<(i64, CapturedGraph)> = None;
+        let mut known: HashMap<u32, u32> = HashMap::new();
         nesting.walk(trace, track, |slice, around| match reader.role(slice) {
-            Some(Role::Begin) => open = Some((trace.slices.start[slice as usize], reader.begun(around))),
+            Some(Role::Begin) => {
+                known.clear();
+                open = Some((trace.slices.start[slice as usize], reader.begun(around)));
+            }
             Some(Role::End) => graphs.extend(open.take()),
             Some(Role::Node(kind)) => {
                 let is_inner = around.iter().any(|&outer| matches!(reader.role(outer), Some(Role::Node(_))));
                 if let Some((_, graph)) = open.as_mut().filter(|_| !is_inner) {
-                    graph.nodes.push(reader.node(kind, slice, around));
+                    let in_operation = reader.add_operations(around, graph, &mut known);
+                    graph.nodes.push(CapturedNode { in_operation, ..reader.node(kind, slice, around) });
                 }
             }
             None => {}
@@ -132,7 +161,7 @@ struct CaptureReader<'a> {
     runtimes: [Option<StringId>; RUNTIMES.len()],
     operations: [Option<StringId>; OPERATIONS.len()],
     kernels: Option<&'a ArgColumn>,
-    dimensions: Option<&'a ArgColumn>,
+    inputs: [Option<&'a ArgColumn>; INPUT_ARGS.len()],
 }
 
 impl<'a> CaptureReader<'a> {
@@ -144,7 +173,7 @@ impl<'a> CaptureReader<'a> {
             runtimes: RUNTIMES.map(|category| trace.strings.find(category)),
             operations: OPERATIONS.map(|category| trace.strings.find(category)),
             kernels: arg_column(trace, KERNEL_ARG),
-            dimensions: arg_column(trace, DIMENSIONS_ARG),
+            inputs: INPUT_ARGS.map(|key| arg_column(trace, key)),
         }
     }
 
@@ -161,26 +190,47 @@ impl<'a> CaptureReader<'a> {
     /// Returns an empty graph whose capture begins inside these slices.
     fn begun(&self, around: &[u32]) -> CapturedGraph {
         let batch = around.iter().rev().find_map(|&slice| batch_of_name(self.name(slice)));
-        CapturedGraph { batch, nodes: Vec::new() }
+        CapturedGraph { batch, ..CapturedGraph::default() }
+    }
+
+    fn is_operation(&self, slice: u32) -> bool {
+        self.operations.contains(&Some(self.trace.slices.category[slice as usize]))
+    }
+
+    fn text(&self, column: Option<&ArgColumn>, slice: u32) -> Option<String> {
+        let value = column?.of(self.trace.slices.order[slice as usize])?;
+        Some(value.content(&self.trace.strings).into_owned())
+    }
+
+    /// Adds the operations among these slices, from the outermost, to a graph. Returns the index of the innermost.
+    fn add_operations(&self, around: &[u32], graph: &mut CapturedGraph, known: &mut HashMap<u32, u32>) -> Option<u32> {
+        let mut innermost = None;
+        for &slice in around.iter().filter(|slice| self.is_operation(**slice)) {
+            let operation = *known.entry(slice).or_insert_with(|| {
+                graph.operations.push(CapturedOperation {
+                    name: self.name(slice).to_owned(),
+                    inputs: self.inputs.map(|column| self.text(column, slice)),
+                    around: innermost,
+                });
+                graph.operations.len() as u32 - 1
+            });
+            innermost = Some(operation);
+        }
+        innermost
     }
 
     fn node(&self, kind: NodeKind, slice: u32, around: &[u32]) -> CapturedNode {
-        let slices = &self.trace.slices;
-        let is_operation = |it: &u32| self.operations.contains(&Some(slices.category[*it as usize]));
-        let operation = around.iter().rev().copied().find(is_operation);
+        let operation = around.iter().rev().copied().find(|slice| self.is_operation(*slice));
         let modules = around.iter().rev().filter_map(|&it| self.name(it).strip_prefix(MODULE_PREFIX));
-        let text = |column: Option<&ArgColumn>, slice: u32| {
-            let value = column?.of(slices.order[slice as usize])?;
-            Some(value.content(&self.trace.strings).into_owned())
-        };
         let layer = self.layer_of[slice as usize];
         CapturedNode {
             kind,
-            kernel: text(self.kernels, slice).filter(|name| !name.is_empty()),
+            kernel: self.text(self.kernels, slice).filter(|name| !name.is_empty()),
             operation: operation.map(|operation| self.name(operation).to_owned()),
             module: modules.map(str::to_owned).next(),
             layer: (layer != NONE).then_some(layer),
-            shapes: operation.and_then(|operation| text(self.dimensions, operation)),
+            shapes: operation.and_then(|operation| self.text(self.inputs[0], operation)),
+            in_operation: None,
         }
     }
 }
@@ -247,6 +297,7 @@ mod tests {
             module: text("LlamaDecoderLayer_0"),
             layer: Some(0),
             shapes: text("[[32,64],[64,128]]"),
+            in_operation: Some(0),
         };
         assert_eq!(graph.nodes[0], gemm);
         assert_eq!((graph.nodes[1].kind, &graph.nodes[1].operation), (NodeKind::Set, &None));

@@ -7,8 +7,10 @@
 mod align;
 mod graph;
 mod matching;
+mod operations;
 mod replays;
 mod transfer;
 
 pub use graph::{CAPTURE_ARGS, CapturedGraph, CapturedNode, NodeKind, captured_graphs};
-pub use transfer::{MODULE_ARG, Mismatch, OPERATION_ARG, SHAPES_ARG, Transfer, transfer};
+pub use operations::ReplayedOperations;
+pub use transfer::{MODULE_ARG, Mismatch, OPERATION_ARG, SHAPES_ARG, Transfer, transfer, transfer_operations};

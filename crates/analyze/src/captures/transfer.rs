@@ -2,6 +2,7 @@
 
 use super::graph::{CapturedGraph, DIMENSIONS_ARG};
 use super::matching::{Match, Matcher};
+use super::operations::{Adder, ReplayedOperations};
 use super::replays::{Replay, replays};
 use crate::figures::layer_search::LAYER_ARG;
 use ferrum_trace_model::{ArgColumn, ArgValue, Order, Trace};
@@ -55,6 +56,17 @@ pub struct Mismatch {
 /// [`LAYER_ARG`], [`OPERATION_ARG`], [`MODULE_ARG`] and [`SHAPES_ARG`]. Columns that were not requested with the trace
 /// are not added, and arguments that a kernel has are kept. [`STEP_ARGS`](crate::STEP_ARGS) must be loaded.
 pub fn transfer(trace: &mut Trace, graphs: &[CapturedGraph]) -> Transfer {
+    transfer_to(trace, graphs, None)
+}
+
+/// Does the same as [`transfer`], and returns the operations of all replays.
+pub fn transfer_operations(trace: &mut Trace, graphs: &[CapturedGraph]) -> (Transfer, ReplayedOperations) {
+    let mut operations = ReplayedOperations::default();
+    let transfer = transfer_to(trace, graphs, Some(&mut operations));
+    (transfer, operations)
+}
+
+fn transfer_to(trace: &mut Trace, graphs: &[CapturedGraph], operations: Option<&mut ReplayedOperations>) -> Transfer {
     let replays = replays(trace);
     let mut matcher = Matcher::new(trace, graphs);
     let matches: Vec<Option<Match>> = replays.iter().map(|replay| matcher.of(replay)).collect();
@@ -76,6 +88,12 @@ pub fn transfer(trace: &mut Trace, graphs: &[CapturedGraph]) -> Transfer {
         }
         for mismatch in mismatches_of(trace, replay, found, graph) {
             *mismatches.entry(mismatch).or_default() += 1;
+        }
+    }
+    if let Some(operations) = operations {
+        let mut adder = Adder::new(graphs, &mut trace.strings, operations);
+        for (replay, found) in replays.iter().zip(&matches) {
+            adder.add(replay, found.as_ref());
         }
     }
     named.sort_unstable();

@@ -86,7 +86,7 @@ impl<'a> Builder<'a> {
     fn add_nodes(&mut self, nesting: &Nesting) {
         let cuts = self.cuts();
         let kinds = Kinds::of(self.trace, self.works, &self.causes.syncs);
-        let barriers = self.barriers();
+        let (barriers, ends) = (self.barriers(), self.ends());
         let mut cutter = Cutter::new(self.trace, &kinds);
         let (mut next_cut, mut next_work) = (0, 0);
         for (track, _) in self.trace.tracks.iter() {
@@ -101,7 +101,8 @@ impl<'a> Builder<'a> {
             while let Some(work) = self.works.all.get(next_work).filter(|work| work.track == track) {
                 self.node_of_work.push(cutter.nodes.len() as u32);
                 let waits_until = barriers.get(&work.slice).copied();
-                cutter.nodes.extend(device_nodes(self.trace, work, waits_until));
+                let end = ends.get(&(next_work as u32)).copied();
+                cutter.nodes.extend(device_nodes(self.trace, work, waits_until, end));
                 next_work += 1;
             }
         }
@@ -136,10 +137,19 @@ impl<'a> Builder<'a> {
     }
 
     fn sync_cut(&self, sync: &Sync) -> Option<(TrackId, Cut)> {
-        let SyncWait::For { work, cause } = sync.wait else { return None };
+        let SyncWait::For { cause, ended, .. } = sync.wait else { return None };
         let track = self.trace.slices.track[sync.call as usize];
         let reason = CutReason::Caused { slice: sync.call, cause };
-        Some((track, Cut { time: self.works.end(self.trace, work), reason }))
+        Some((track, Cut { time: ended, reason }))
+    }
+
+    /// Returns the ends of works that a wait states more precisely than the device's clock.
+    fn ends(&self) -> HashMap<u32, i64> {
+        let of_sync = |sync: &Sync| match sync.wait {
+            SyncWait::For { work, ended, .. } if ended < self.works.end(self.trace, work) => Some((work, ended)),
+            _ => None,
+        };
+        self.causes.syncs.iter().filter_map(of_sync).collect()
     }
 
     /// Returns the time at which the last rank begins a collective, for the slices of ranks that wait for it.
@@ -154,9 +164,14 @@ impl<'a> Builder<'a> {
 }
 
 /// Returns the nodes of a work: a wait for the last rank of a collective, if any, and the work.
-fn device_nodes(trace: &Trace, work: &Work, waits_until: Option<i64>) -> impl Iterator<Item = Node> {
+fn device_nodes(
+    trace: &Trace,
+    work: &Work,
+    waits_until: Option<i64>,
+    ended: Option<i64>,
+) -> impl Iterator<Item = Node> {
     let slice = work.slice as usize;
-    let (start, end) = (trace.slices.start[slice], trace.slices.end(slice));
+    let (start, end) = (trace.slices.start[slice], ended.unwrap_or(trace.slices.end(slice)));
     let node = |start, end, kind| Node { start, end, slice: work.slice, track: work.track, kind };
     let wait = waits_until.map(|time| node(start, time, NodeKind::Wait(Cause::Rank)));
     wait.into_iter().chain([node(waits_until.unwrap_or(start), end, NodeKind::Device)])

@@ -50,6 +50,8 @@ pub(super) fn blocks_its_caller(copy: &str) -> bool {
     copy.contains("Pageable") || copy.contains("DtoH")
 }
 
+/// Words in names of spans that wait if device work ends in them.
+const SYNC_WORDS: [&str; 4] = ["sync", "synchronize", "synchronization", "fence"];
 /// Words in names of spans that wait.
 const WAIT_WORDS: [&str; 8] = ["wait", "waiting", "recv", "park", "sleep", "idle", "poll", "blocked"];
 
@@ -66,18 +68,24 @@ impl SpanWait {
     /// Returns the reason that the name of a span states. Words are separated by other characters than letters and
     /// digits: `cudaStreamWaitEvent` is one word.
     pub(super) fn of_span(name: &str) -> Option<Self> {
-        let has = |wanted: &[&str]| {
-            let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
-            words.any(|word| wanted.iter().any(|it| word.eq_ignore_ascii_case(it)))
-        };
-        if has(&["lock", "mutex"]) && has(&LOCK_WORDS) {
+        if has_word(name, &["lock", "mutex"]) && has_word(name, &LOCK_WORDS) {
             Some(Self::Lock)
-        } else if has(&WAIT_WORDS) {
+        } else if has_word(name, &WAIT_WORDS) {
             Some(Self::Other)
         } else {
             None
         }
     }
+}
+
+/// Returns true if a span of this name waits for device work, if some ends in it.
+pub(super) fn may_wait_for_device(name: &str) -> bool {
+    has_word(name, &SYNC_WORDS) || SpanWait::of_span(name) == Some(SpanWait::Other)
+}
+
+fn has_word(name: &str, wanted: &[&str]) -> bool {
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| wanted.iter().any(|it| word.eq_ignore_ascii_case(it)))
 }
 
 /// Words that tell the acquisition of a lock from its use.
@@ -113,6 +121,16 @@ mod tests {
         }
         for name in ["cudaStreamWaitEvent", "awaited", "block", "gemm", "sleepy"] {
             assert_eq!(found(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn spans_that_may_wait_for_a_device_are_known_by_words() {
+        for name in ["wait", "device_sync", "Fence", "poll device"] {
+            assert!(may_wait_for_device(name), "{name}");
+        }
+        for name in ["wait: lock", "async", "aten::mm", "asynchronous copy"] {
+            assert!(!may_wait_for_device(name), "{name}");
         }
     }
 }

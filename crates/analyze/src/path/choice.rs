@@ -77,7 +77,11 @@ impl Display for PathError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSteps => f.write_str("no steps"),
+            Self::NoStep { number, n_steps: 1 } => write!(f, "no step {number}: the trace has 1 step"),
             Self::NoStep { number, n_steps } => write!(f, "no step {number}: the trace has {n_steps} steps"),
+            Self::NoRequest { id, n_ended: 1 } => {
+                write!(f, "no request `{id}` that has ended: 1 request of the trace has")
+            }
             Self::NoRequest { id, n_ended } => {
                 write!(f, "no request `{id}` that has ended: {n_ended} requests of the trace have")
             }

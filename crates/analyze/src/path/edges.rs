@@ -127,8 +127,8 @@ impl Edges<'_> {
 
     fn syncs(&self) -> impl Iterator<Item = Edge> {
         self.causes.syncs.iter().filter_map(|sync| {
-            let SyncWait::For { work, cause } = sync.wait else { return None };
-            let target = self.node_after_wait(sync.call, self.works.end(self.trace, work))?;
+            let SyncWait::For { work, cause, ended } = sync.wait else { return None };
+            let target = self.node_after_wait(sync.call, ended)?;
             let source = self.last_node_of(work);
             Some(Edge { target, source, from: Point::Finish, kind: EdgeKind::Caused(cause) })
         })

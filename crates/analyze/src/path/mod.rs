@@ -42,10 +42,11 @@ pub use totals::{CategoryTime, KindTime, LayerPathTime, PathRow, PathTotals, Ste
 pub use what_if::{MedianChange, Prediction, WhatIf};
 
 use crate::figures::layer_search::LAYER_ARG;
+use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 
 /// Arguments that describe dependencies. They must be loaded with the trace, together with
 /// [`STEP_ARGS`](crate::STEP_ARGS).
-pub const PATH_ARGS: [&str; 7] = [
+pub const PATH_ARGS: [&str; 8] = [
     syncs::SYNC_ARGS[0],
     syncs::SYNC_ARGS[1],
     collectives::COLLECTIVE_ARGS[0],
@@ -53,6 +54,7 @@ pub const PATH_ARGS: [&str; 7] = [
     collectives::COLLECTIVE_ARGS[2],
     collectives::COLLECTIVE_ARGS[3],
     LAYER_ARG,
+    CLOCK_ERROR_NS,
 ];
 
 #[cfg(test)]

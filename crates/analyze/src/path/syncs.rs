@@ -1,6 +1,6 @@
 //! Calls of the host that wait for device work.
 
-use super::calls::{Blocking, blocks_its_caller};
+use super::calls::{Blocking, blocks_its_caller, may_wait_for_device};
 use super::node::Cause;
 use super::ranks::Ranks;
 use super::works::{CallId, Launch, Work, Works};
@@ -25,6 +25,8 @@ pub(crate) const SYNC_ARGS: [&str; 2] = [WAIT_ON_STREAM, RECORD_CORRELATION];
 const RETURN_MAX: i64 = 1_000_000;
 /// Longest duration of a call that waits for nothing.
 const CALL_MAX: i64 = 100_000;
+/// Largest error of a device's clock that is tolerated.
+const CLOCK_ERROR_MAX: i64 = 1_000_000;
 /// Number of works whose launch is examined for one call.
 const EXAMINED_MAX: usize = 64;
 
@@ -40,8 +42,9 @@ pub(super) struct Sync {
 /// Reason why a call took as long as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyncWait {
-    /// It waited for this work.
-    For { work: u32, cause: Cause },
+    /// It waited for this work, which has ended at this time: within the error of the device's clock, no later than the
+    /// wait.
+    For { work: u32, cause: Cause, ended: i64 },
     /// It waited for something unknown.
     Unknown,
     /// It waited for device work that is not in the file.
@@ -63,24 +66,50 @@ pub(super) struct StreamWait {
 pub(super) fn find(trace: &Trace, ranks: &Ranks, works: &Works) -> (Vec<Sync>, Vec<StreamWait>) {
     let finder = Finder::of(trace, ranks, works);
     let runtimes = RUNTIMES.map(|category| trace.strings.find(category));
-    let mut by_name: HashMap<StringId, Option<Blocking>> = HashMap::new();
+    let mut by_name: HashMap<(StringId, bool), Waiting> = HashMap::new();
     let mut correlation = ArgReader::of(trace, CORRELATION);
     let mut syncs = Vec::new();
     for (slice, (&name, &category)) in trace.slices.name.iter().zip(&trace.slices.category).enumerate() {
-        if !runtimes.contains(&Some(category)) || !works.is_host(trace, slice) {
+        if !works.is_host(trace, slice) {
             continue;
         }
-        let blocking = *by_name.entry(name).or_insert_with(|| Blocking::of_call(trace.strings.get(name)));
-        let Some(blocking) = blocking else { continue };
+        let is_call = runtimes.contains(&Some(category));
+        let of_name = || Waiting::of(trace.strings.get(name), is_call);
+        let waiting = *by_name.entry((name, is_call)).or_insert_with(of_name);
         let rank = ranks.of_track(trace, trace.slices.track[slice]);
-        let id = correlation.get(trace.slices.order[slice]).map(|id| (rank, id));
-        let wait = match blocking.is_synchronization() {
-            true => finder.synchronization(slice, rank, id),
-            false => finder.copy(slice, blocking),
+        let wait = match waiting {
+            Waiting::No => None,
+            Waiting::Call(blocking) if blocking.is_synchronization() => {
+                let id = correlation.get(trace.slices.order[slice]).map(|id| (rank, id));
+                finder.synchronization(slice, rank, id)
+            }
+            Waiting::Call(blocking) => finder.copy(slice, blocking),
+            Waiting::Span => finder.span(slice, rank),
         };
         syncs.extend(wait.map(|wait| Sync { call: slice as u32, wait }));
     }
     (syncs, finder.stream_waits())
+}
+
+/// Way in which slices of one name wait for device work.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    /// They do not.
+    No,
+    /// As calls of the runtime of a device.
+    Call(Blocking),
+    /// As spans of a program, if device work ends in them.
+    Span,
+}
+
+impl Waiting {
+    fn of(name: &str, is_call: bool) -> Self {
+        match is_call {
+            true => Blocking::of_call(name).map_or(Self::No, Self::Call),
+            false if may_wait_for_device(name) => Self::Span,
+            false => Self::No,
+        }
+    }
 }
 
 /// Indexes of device work.
@@ -138,7 +167,8 @@ impl<'a> Finder<'a> {
         let copy = self.works.all[work as usize].slice as usize;
         let is_blocked = blocking == Blocking::Copy || blocks_its_caller(self.trace.strings.get(slices.name[copy]));
         let is_inside = slices.start[call] < slices.end(copy) && slices.end(copy) <= slices.end(call);
-        (is_blocked && is_inside).then_some(SyncWait::For { work, cause: blocking.cause() })
+        let ended = slices.end(copy);
+        (is_blocked && is_inside).then_some(SyncWait::For { work, cause: blocking.cause(), ended })
     }
 
     /// Returns the reason why a synchronization took as long as it did; `None` if it was busy itself.
@@ -147,11 +177,34 @@ impl<'a> Finder<'a> {
         let shown = id.and_then(|id| self.shown.get(&id));
         let found = self.latest(rank, (begin, end), shown);
         match found.filter(|&work| end.saturating_sub(self.end(work)) <= RETURN_MAX) {
-            Some(work) => Some(SyncWait::For { work, cause: Cause::Stream }),
+            Some(work) => Some(SyncWait::For { work, cause: Cause::Stream, ended: self.end(work) }),
             None if end.saturating_sub(begin) <= CALL_MAX => None,
             None if self.has_work_before(rank, end) => Some(SyncWait::Unknown),
             None => Some(SyncWait::OutsideFile),
         }
+    }
+
+    /// Returns the work that a span of a program waits for: the one that ended last within it and shortly before its
+    /// end, of those that the same thread launched before it. By the clock of the device, it may have ended later, up
+    /// to the error of that clock.
+    fn span(&self, slice: usize, rank: Option<u32>) -> Option<SyncWait> {
+        let (begin, end) = (self.trace.slices.start[slice], self.trace.slices.end(slice));
+        let track = self.trace.slices.track[slice];
+        let is_own = |work: &Work| matches!(work.launch, Launch::Flow(from, time) if from == track && time <= begin);
+        let has_ended = |work: &Work| {
+            let slice = work.slice as usize;
+            let earliest_end = self.trace.slices.end(slice).saturating_sub(work.clock_error);
+            earliest_end <= end && self.trace.slices.start[slice] < end
+        };
+        let is_meant = |&work: &u32| {
+            let work = &self.works.all[work as usize];
+            is_own(work) && has_ended(work)
+        };
+        let latest = end.saturating_add(CLOCK_ERROR_MAX);
+        let work = self.ended_within(rank, (begin, latest)).find(is_meant)?;
+        let ended = self.end(work).min(end);
+        let is_shortly_before = end.saturating_sub(ended) <= RETURN_MAX;
+        is_shortly_before.then_some(SyncWait::For { work, cause: Cause::Stream, ended })
     }
 
     fn end(&self, work: u32) -> i64 {
@@ -164,16 +217,21 @@ impl<'a> Finder<'a> {
 
     /// Returns the work that ended last within a call and was launched before it.
     fn latest(&self, rank: Option<u32>, (begin, end): (i64, i64), shown: Option<&Shown>) -> Option<u32> {
-        let ends = self.by_end.get(&rank)?;
-        let n_ended = ends.partition_point(|&(ended, _)| ended <= end);
-        let candidates = ends[..n_ended].iter().rev().take_while(|(ended, _)| *ended > begin).take(EXAMINED_MAX);
         let is_meant = |work: &Work| {
             let launched = self.works.launch_time(self.trace, work);
             let is_launched = launched.is_none_or(|time| time <= begin && self.is_recorded(time, shown));
             let stream = shown.and_then(|it| it.stream);
             is_launched && stream.is_none_or(|track| track == work.track)
         };
-        candidates.map(|&(_, work)| work).find(|&work| is_meant(&self.works.all[work as usize]))
+        self.ended_within(rank, (begin, end)).find(|&work| is_meant(&self.works.all[work as usize]))
+    }
+
+    /// Returns the latest works of a rank that ended within a time, the last first.
+    fn ended_within(&self, rank: Option<u32>, (begin, end): (i64, i64)) -> impl Iterator<Item = u32> {
+        let ends = self.by_end.get(&rank).map_or(&[][..], Vec::as_slice);
+        let n_ended = ends.partition_point(|&(ended, _)| ended <= end);
+        let inside = ends[..n_ended].iter().rev().take_while(move |(ended, _)| *ended > begin);
+        inside.take(EXAMINED_MAX).map(|&(_, work)| work)
     }
 
     /// Returns true if work that was launched at this time is before the event that a wait is for.

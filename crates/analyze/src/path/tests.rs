@@ -91,6 +91,74 @@ fn a_synchronization_after_the_kernels_is_host_work() {
     assert!(kinds.iter().all(|kind| *kind == PieceKind::HostWork), "{kinds:?}");
 }
 
+/// A thread that launches a kernel and waits for it in a span of its own, as flows of this recorder show it.
+fn launched_by_flow(wait: &str) -> Trace {
+    let mut trace = test_traces::trace(&[
+        ("1", "1", "scheduler", "launch", 0, 10),
+        ("1", "1", "scheduler", wait, 20, 90),
+        ("0", "7", "kernel", "gemm", 15, 80),
+    ]);
+    add_flow(&mut trace, "1", [(0, 5), (1, 15)]);
+    trace
+}
+
+#[test]
+fn a_span_that_waits_leads_to_the_device_work_of_its_thread() {
+    for wait in ["wait", "device_sync"] {
+        let expected = [
+            piece(PieceKind::HostWork, "launch", 0, 5),
+            piece(PieceKind::LaunchDelay, "gemm", 5, 15),
+            piece(PieceKind::DeviceWork, "gemm", 15, 80),
+            piece(PieceKind::StreamWait, wait, 80, 90),
+        ];
+        assert_eq!(whole(&launched_by_flow(wait)), expected);
+    }
+}
+
+/// The same with an operation after the wait. By the clock of the device, the work ends at `end`.
+fn launched_until(end: i64) -> Trace {
+    let mut trace = test_traces::trace(&[
+        ("1", "1", "scheduler", "launch", 0, 10),
+        ("1", "1", "scheduler", "wait", 20, 90),
+        ("1", "1", "sampling", "sample", 90, 120),
+        ("0", "7", "kernel", "gemm", 15, end),
+    ]);
+    add_flow(&mut trace, "1", [(0, 5), (1, 15)]);
+    add_arg(&mut trace, "clock_error_ns", &[(3, "5")]);
+    trace
+}
+
+#[test]
+fn a_wait_ends_no_earlier_than_its_work_within_the_error_of_the_clock() {
+    let expected = [
+        piece(PieceKind::HostWork, "launch", 0, 5),
+        piece(PieceKind::LaunchDelay, "gemm", 5, 15),
+        piece(PieceKind::DeviceWork, "gemm", 15, 90),
+        piece(PieceKind::HostWork, "sample", 90, 120),
+    ];
+    assert_eq!(whole(&launched_until(94)), expected);
+    let kinds: Vec<PieceKind> = whole(&launched_until(96)).iter().map(|it| it.0).collect();
+    assert!(kinds.contains(&PieceKind::Unexplained) && !kinds.contains(&PieceKind::DeviceWork), "{kinds:?}");
+}
+
+#[test]
+fn a_span_that_waits_is_unexplained_if_no_work_of_its_thread_ends_in_it() {
+    let mut trace = launched_by_flow("wait");
+    // The work ends after the wait.
+    trace.slices.duration[2] = 100;
+    let of_wait = |trace: &Trace| {
+        let wait = trace.strings.find("wait").unwrap();
+        let options = PathOptions { window: PathWindow::Time(0..90), ..PathOptions::default() };
+        let found = path(trace, &Nesting::of(trace), &options).unwrap();
+        found.totals.rows.iter().find(|row| row.name == Some(wait)).map(|row| row.kind)
+    };
+    assert_eq!(of_wait(&trace), Some(PieceKind::Unexplained));
+    // Another thread launched it.
+    let mut trace = launched_by_flow("wait");
+    trace.flows = Default::default();
+    assert_eq!(of_wait(&trace), Some(PieceKind::Unexplained));
+}
+
 #[test]
 fn a_step_ends_with_its_last_kernel() {
     let mut trace = launched_kernels();

@@ -7,6 +7,7 @@ use crate::figures::gpu::DeviceKey;
 use crate::kineto::{CORRELATION, EXTERNAL_ID, GPU_ANNOTATION, OPERATIONS};
 use crate::launches::device_work::works_of;
 use crate::structure::arg_reader::ArgReader;
+use ferrum_trace_model::vocab::device::CLOCK_ERROR_NS;
 use ferrum_trace_model::{ArgValue, StringId, Trace, TrackId};
 use hashbrown::HashMap;
 
@@ -47,6 +48,8 @@ pub(crate) struct Work {
     pub(crate) rank: Option<u32>,
     /// Its launch.
     pub(crate) launch: Launch,
+    /// Largest error of its times, if it states one.
+    pub(super) clock_error: i64,
 }
 
 /// Launch of device work.
@@ -78,7 +81,8 @@ impl Works {
             let track = trace.slices.track[slice];
             let rank = ranks.of_track(trace, track);
             let launch = launches.of_work(trace, flows, &mut args, slice, rank);
-            works.all.push(Work { slice: slice as u32, track, device, rank, launch });
+            let clock_error = args.clock_error(trace, slice);
+            works.all.push(Work { slice: slice as u32, track, device, rank, launch, clock_error });
         }
         works.all.sort_unstable_by_key(|work| {
             let slice = work.slice as usize;
@@ -125,11 +129,18 @@ pub(super) fn marker_categories(trace: &Trace) -> [Option<StringId>; N_MARKERS] 
 struct Args<'a> {
     correlation: ArgReader<'a>,
     external: ArgReader<'a>,
+    clock_error: ArgReader<'a>,
 }
 
 impl<'a> Args<'a> {
     fn of(trace: &'a Trace) -> Self {
-        Self { correlation: ArgReader::of(trace, CORRELATION), external: ArgReader::of(trace, EXTERNAL_ID) }
+        let reader = |key| ArgReader::of(trace, key);
+        Self { correlation: reader(CORRELATION), external: reader(EXTERNAL_ID), clock_error: reader(CLOCK_ERROR_NS) }
+    }
+
+    fn clock_error(&mut self, trace: &Trace, slice: usize) -> i64 {
+        let error = self.clock_error.get(trace.slices.order[slice]).and_then(|error| error.number(&trace.strings));
+        error.and_then(|error| error.try_into().ok()).unwrap_or(0)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::missing::Missing;
 use super::operations::{Operations, Outcome};
 use super::surroundings::{NONE, Surroundings};
+use crate::captures::ReplayedOperations;
+use crate::kineto::RUNTIMES;
 use crate::launches::device_work::DeviceKey;
 use crate::launches::launching_slices::launching_slices;
 use crate::structure::nesting::Nesting;
@@ -12,8 +14,6 @@ use hashbrown::HashMap;
 /// A call of a modelled operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// Its slice.
-    pub(super) slice: u32,
     /// Index of its model.
     pub(super) model: u32,
     /// True if it lies in no other modelled operation.
@@ -52,19 +52,46 @@ impl Calls {
         trace: &Trace,
         nesting: &Nesting,
         operations: &Operations,
+        replayed: &ReplayedOperations,
         on_device: &[Option<DeviceKey>],
     ) -> Self {
         let around = Surroundings::of(trace, nesting, operations);
         if on_device.iter().all(Option::is_none) {
-            return on_host(trace, nesting, operations, &around);
+            return if launches_kernels(trace) {
+                unmeasured(trace, operations, &around)
+            } else {
+                on_host(trace, nesting, operations, &around)
+            };
         }
-        let mut measured = OnDevice { trace, operations, around: &around, works: Vec::new(), found: Self::default() };
+        let (works, found) = (Vec::new(), Self::default());
+        let mut measured = OnDevice { trace, operations, replayed, around: &around, works, found };
         let launching = launching_slices(trace, nesting, on_device);
         for (work, _) in on_device.iter().enumerate().filter(|(_, device)| device.is_some()) {
             measured.add(work, Some(launching[work]).filter(|&slice| slice != NONE));
         }
         measured.finish()
     }
+}
+
+/// Returns true if calls of a trace launch kernels. Operations around them end before their work does.
+fn launches_kernels(trace: &Trace) -> bool {
+    let runtimes = RUNTIMES.map(|category| trace.strings.find(category));
+    let is_launch = |(&name, category): (&StringId, &StringId)| {
+        runtimes.contains(&Some(*category)) && trace.strings.get(name).contains("Launch")
+    };
+    trace.slices.name.iter().zip(&trace.slices.category).any(is_launch)
+}
+
+/// Returns all outermost operations without a time of their work, which is not in the file.
+fn unmeasured(trace: &Trace, operations: &Operations, around: &Surroundings) -> Calls {
+    let mut found = Calls::default();
+    for (slice, &outcome) in operations.of_slice.iter().enumerate() {
+        if matches!(outcome, Outcome::Modelled(_)) && around.outermost[slice] == slice as u32 {
+            let (name, time) = (trace.slices.name[slice], trace.slices.duration[slice]);
+            found.unknown.push(Unknown { name, missing: Missing::NoDeviceWork, time });
+        }
+    }
+    found
 }
 
 /// Returns the durations of modelled operations, and the self times of all others that lie in none.
@@ -74,7 +101,6 @@ fn on_host(trace: &Trace, nesting: &Nesting, operations: &Operations, around: &S
         let is_in_model = around.outermost[slice] != NONE;
         match outcome {
             Outcome::Modelled(model) => found.calls.push(Call {
-                slice: slice as u32,
                 model,
                 is_outermost: around.outermost[slice] == slice as u32,
                 time: trace.slices.duration[slice],
@@ -95,8 +121,10 @@ fn on_host(trace: &Trace, nesting: &Nesting, operations: &Operations, around: &S
 struct OnDevice<'a> {
     trace: &'a Trace,
     operations: &'a Operations,
+    replayed: &'a ReplayedOperations,
     around: &'a Surroundings,
-    /// Pairs of an operation and device work that it launched.
+    /// Pairs of an operation and device work that it launched. The operations of replayed graphs are numbered after
+    /// the slices.
     works: Vec<(u32, u32)>,
     found: Calls,
 }
@@ -107,6 +135,8 @@ impl OnDevice<'_> {
         let is_graph = launcher.is_some_and(|slice| self.is_graph_launch(slice));
         let launcher = launcher.filter(|_| !is_graph);
         let n_before = self.works.len();
+        let replayed = self.replayed.of_work.get(&(work as u32)).copied().filter(|_| is_graph);
+        self.works.extend(self.modelled_replayed(replayed).map(|operation| (operation, work as u32)));
         if let Some(launcher) = launcher {
             self.works.extend(self.around.modelled_around(launcher).map(|operation| (operation, work as u32)));
         }
@@ -114,8 +144,29 @@ impl OnDevice<'_> {
         match (self.works.len() > n_before, is_modelled) {
             (true, _) => {}
             (false, true) => self.works.push((work as u32, work as u32)),
-            (false, false) => self.add_unknown(work, launcher, is_graph),
+            (false, false) => match replayed {
+                Some(operation) => self.add_unknown_replayed(work, operation as usize),
+                None => self.add_unknown(work, launcher, is_graph),
+            },
         }
+    }
+
+    /// Returns the modelled operations of a replayed graph, from an operation outwards.
+    fn modelled_replayed(&self, innermost: Option<u32>) -> impl Iterator<Item = u32> + use<> {
+        let chain = std::iter::successors(innermost, |&it| self.replayed.operations[it as usize].around);
+        let is_modelled = |it: &u32| matches!(self.operations.of_replayed[*it as usize], Outcome::Modelled(_));
+        let n_slices = self.trace.slices.len() as u32;
+        let found: Vec<u32> = chain.filter(is_modelled).map(|it| n_slices + it).collect();
+        found.into_iter()
+    }
+
+    fn add_unknown_replayed(&mut self, work: usize, operation: usize) {
+        let missing = match self.operations.of_replayed[operation] {
+            Outcome::Missing(missing) => missing,
+            _ => Missing::ReplayedGraph,
+        };
+        let (name, time) = (self.replayed.operations[operation].name, self.trace.slices.duration[work]);
+        self.found.unknown.push(Unknown { name, missing, time });
     }
 
     fn is_graph_launch(&self, slice: u32) -> bool {
@@ -141,20 +192,32 @@ impl OnDevice<'_> {
         self.works.sort_unstable_by_key(|&(operation, work)| (operation, slices.start[work as usize], work));
         let mut known_kernels: HashMap<Vec<StringId>, u32> = HashMap::new();
         for works in self.works.chunk_by(|one, other| one.0 == other.0) {
-            let Some(&(slice, first_work)) = works.first() else { continue };
-            let Outcome::Modelled(model) = self.operations.of_slice[slice as usize] else { continue };
+            let Some(&(operation, first_work)) = works.first() else { continue };
+            let Some((Outcome::Modelled(model), is_outermost)) = self.outcome(operation) else { continue };
             let names: Vec<StringId> = works.iter().map(|&(_, work)| slices.name[work as usize]).collect();
             let n_known = known_kernels.len() as u32;
             self.found.calls.push(Call {
-                slice,
                 model,
-                is_outermost: self.around.outermost[slice as usize] == slice,
+                is_outermost,
                 time: union(works.iter().map(|&(_, work)| (slices.start[work as usize], slices.end(work as usize)))),
                 kernels: *known_kernels.entry(names).or_insert(n_known),
                 first_work,
             });
         }
         self.found
+    }
+
+    /// Returns the result for an operation, and true if it lies in no other modelled one.
+    fn outcome(&self, operation: u32) -> Option<(Outcome, bool)> {
+        match self.operations.of_slice.get(operation as usize) {
+            Some(&outcome) => Some((outcome, self.around.outermost[operation as usize] == operation)),
+            None => {
+                let replayed = operation.checked_sub(self.trace.slices.len() as u32)?;
+                let around = self.replayed.operations.get(replayed as usize)?.around;
+                let is_outermost = self.modelled_replayed(around).next().is_none();
+                Some((*self.operations.of_replayed.get(replayed as usize)?, is_outermost))
+            }
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Missing {
     ReplayedGraph,
     /// The launch of the kernel is not in the file, or lies in no operation.
     NoOperation,
+    /// The operation launches kernels, and no device work is in the file.
+    NoDeviceWork,
 }
 
 impl Missing {
@@ -28,8 +30,9 @@ impl Missing {
             Self::UnexpectedShapes => "shapes that do not fit the operation",
             Self::NoSequenceLengths => "no sums of sequence lengths in the mark of its step",
             Self::NoRanks => "no number of ranks recorded",
-            Self::ReplayedGraph => "launched by a graph: shapes are not in the file",
+            Self::ReplayedGraph => "launched by a graph: shapes are in its capture (`--capture`)",
             Self::NoOperation => "no operation in the file launched it",
+            Self::NoDeviceWork => "its kernels are not in the file",
         }
     }
 }

@@ -24,6 +24,7 @@ pub use rows::{BOUND_SHARE_MIN, RooflineBound, RooflineRow, UnmodelledRow};
 pub use steps::{PhaseUtilization, StepUtilization, Utilization};
 pub use work::{DataType, OpKind, OpWork, Unit};
 
+use crate::captures::ReplayedOperations;
 use crate::launches::device_work::works_of;
 use crate::steps::{Measured, STEP_ARGS, StepLabels, StepsOptions, step_labels};
 use crate::structure::nesting::Nesting;
@@ -47,6 +48,8 @@ pub struct RooflineOptions {
     pub ranks: Option<u64>,
     /// True if the file lists a device, see [`names_device`](crate::names_device).
     pub names_device: bool,
+    /// Operations of replayed graphs, of [`transfer_operations`](crate::transfer_operations).
+    pub replayed: ReplayedOperations,
 }
 
 /// Roofline of a trace. Times are nanoseconds.
@@ -77,9 +80,9 @@ pub fn roofline(trace: &Trace, nesting: &Nesting, options: &RooflineOptions) -> 
     let StepLabels { numbers, .. } = step_labels(trace);
     let mark = |slice: u32| trace.strings.get(trace.slices.name[slice as usize]);
     let sums: Vec<Option<StepSums>> = steps.iter().map(|step| StepSums::of_name(mark(step.slice))).collect();
-    let operations = Operations::of(trace, &numbers, &sums, options.ranks);
+    let operations = Operations::of(trace, &options.replayed, &numbers, &sums, options.ranks);
     let on_device = works_of(trace);
-    let Calls { calls, unknown } = Calls::of(trace, nesting, &operations, &on_device);
+    let Calls { calls, unknown } = Calls::of(trace, nesting, &operations, &options.replayed, &on_device);
     let device = options.device.as_ref();
     let outermost = || calls.iter().filter(|call| call.is_outermost).copied();
     let in_steps =

@@ -4,10 +4,11 @@ use super::missing::Missing;
 use super::modelled::Modelled;
 use super::own::{self, ShapeArgs};
 use super::step_sums::StepSums;
-use super::torch::{self, Context, INPUT_ARGS, Inputs};
+use super::torch::{self, Context, Inputs};
 use super::work::{OpKind, OpWork};
+use crate::captures::ReplayedOperations;
 use crate::figures::labels::Labels;
-use crate::kineto::{ANNOTATION, COLLECTIVE_NAME, GLOO_PREFIX, KERNEL, MEMCPY, MEMSET, OPERATIONS};
+use crate::kineto::{ANNOTATION, COLLECTIVE_NAME, GLOO_PREFIX, INPUT_ARGS, KERNEL, MEMCPY, MEMSET, OPERATIONS};
 use ferrum_trace_model::vocab::{Op, shape};
 use ferrum_trace_model::{ArgColumn, ArgValue, Order, StringId, Trace};
 use hashbrown::HashMap;
@@ -49,19 +50,32 @@ pub(super) struct Operations {
     pub(super) models: Vec<Model>,
     /// Result for each slice.
     pub(super) of_slice: Vec<Outcome>,
+    /// Result for each operation of a replayed graph.
+    pub(super) of_replayed: Vec<Outcome>,
 }
 
 impl Operations {
     /// Models the operations of a trace. `steps` has the number of the step of each slice, from 1, and `sums` the sums
     /// that their marks state.
-    pub(super) fn of(trace: &Trace, steps: &Labels, sums: &[Option<StepSums>], ranks: Option<u64>) -> Self {
+    pub(super) fn of(
+        trace: &Trace,
+        replayed: &ReplayedOperations,
+        steps: &Labels,
+        sums: &[Option<StepSums>],
+        ranks: Option<u64>,
+    ) -> Self {
         let mut modeller = Modeller::of(trace, ranks);
         let step_sums = |slice: usize| {
             let number = steps.number(slice as u32)?;
             sums.get(number.checked_sub(1)? as usize).copied().flatten()
         };
         let of_slice = (0..trace.slices.len()).map(|slice| modeller.outcome(slice, || step_sums(slice))).collect();
-        Self { models: modeller.models, of_slice }
+        let of_replayed = replayed.operations.iter().map(|it| {
+            let key = (it.name, it.name, it.inputs.to_vec(), None);
+            modeller.outcome_of(Category::Torch, key, || step_sums(it.first_work as usize))
+        });
+        let of_replayed = of_replayed.collect();
+        Self { models: modeller.models, of_slice, of_replayed }
     }
 }
 
@@ -118,10 +132,14 @@ impl<'a> Modeller<'a> {
         let slices = &self.trace.slices;
         let (name, category, order) = (slices.name[slice], slices.category[slice], slices.order[slice]);
         let Some(&kind) = self.categories.get(&category) else { return Outcome::NoOperation };
-        let values = self.values(kind, order);
-        let is_paged = kind == Category::Torch && self.trace.strings.get(name).contains("attention");
-        let sums = if is_paged { sums() } else { None };
-        let key = (name, category, values, sums);
+        self.outcome_of(kind, (name, category, self.values(kind, order), None), sums)
+    }
+
+    /// Returns the result for an operation. The sums of the key are added to it if the operation depends on them.
+    fn outcome_of(&mut self, kind: Category, mut key: Key, sums: impl Fn() -> Option<StepSums>) -> Outcome {
+        if kind == Category::Torch && self.trace.strings.get(key.0).contains("attention") {
+            key.3 = sums();
+        }
         if let Some(&outcome) = self.known.get(&key) {
             return outcome;
         }

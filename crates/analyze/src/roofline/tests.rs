@@ -9,7 +9,12 @@ fn of(events: &[&str], device: Option<&str>) -> Roofline {
     let mut table = DeviceTable::default();
     table.extend(device.unwrap_or_default()).unwrap();
     let device = table.devices().first().cloned();
-    let options = RooflineOptions { device, ranks: Some(2), names_device: names_device(&loaded.fields) };
+    let options = RooflineOptions {
+        device,
+        ranks: Some(2),
+        names_device: names_device(&loaded.fields),
+        ..RooflineOptions::default()
+    };
     roofline(&loaded.trace, &Nesting::of(&loaded.trace), &options)
 }
 

@@ -6,8 +6,8 @@ use crate::flags::CaptureArgs;
 use crate::render::messages::Messages;
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{
-    CAPTURE_ARGS, CapturedGraph, LAYER_ARGS, MODULE_ARG, Nesting, OPERATION_ARG, SHAPES_ARG, STEP_ARGS, Transfer,
-    captured_graphs, transfer,
+    CAPTURE_ARGS, CapturedGraph, LAYER_ARGS, MODULE_ARG, Nesting, OPERATION_ARG, ReplayedOperations, SHAPES_ARG,
+    STEP_ARGS, Transfer, captured_graphs, transfer, transfer_operations,
 };
 use ferrum_trace_model::Trace;
 
@@ -46,5 +46,14 @@ impl Captures {
     /// Names the kernels of replays. Returns `None` without `--capture`.
     pub(crate) fn apply(&self, trace: &mut Trace) -> Option<Transfer> {
         (!self.graphs.is_empty()).then(|| transfer(trace, &self.graphs))
+    }
+
+    /// Does the same, and returns the operations of replays.
+    pub(crate) fn apply_operations(&self, trace: &mut Trace) -> (Option<Transfer>, ReplayedOperations) {
+        if self.graphs.is_empty() {
+            return (None, ReplayedOperations::default());
+        }
+        let (transfer, operations) = transfer_operations(trace, &self.graphs);
+        (Some(transfer), operations)
     }
 }

@@ -271,13 +271,19 @@ fn a_capture_names_the_kernels_of_replays() {
     assert!(names.iter().all(|name| run.stdout.contains(name)), "{}", run.stdout);
     let run = scene.run("steps --by layer --capture capture.json t.json").expect_code(0);
     assert!(run.stderr.contains("2 of 3 kernels of 1 replay match"), "{}", run.stderr);
+    let run = scene.run("path --whole --json --capture capture.json t.json").expect_code(0);
+    let object: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let time = |layer: usize| object["layers"][layer]["total_ns"].as_i64();
+    assert_eq!(object["capture"]["matched"], 2);
+    // The kernels of the replay take 3 and 4 µs; the rest are calls.
+    assert_eq!((time(0), time(1)), (Some(7_000), Some(5_000)), "{}", object["layers"]);
 }
 
 #[test]
 fn a_capture_without_graphs_is_refused() {
     let scene = Scene::with("t.json", LAUNCHES);
     let words = "capture of a graph, found no launch between `StreamBeginCapture` and `StreamEndCapture`";
-    for command in ["layers", "summary", "steps"] {
+    for command in ["layers", "summary", "steps", "path", "roofline"] {
         let run = scene.run(&format!("{command} --capture t.json t.json")).expect_code(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }

@@ -71,6 +71,71 @@ fn without_a_device_there_are_rates_and_no_shares() {
     assert_eq!(object["notes"][0], "the table has no device `Fancy 9`: shares of peaks are not known");
 }
 
+/// A graph of two nodes: a product, and a kernel of an operation without a formula.
+const CAPTURE: &str = r#"{"traceEvents":[
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamBeginCapture","ts":0,"dur":1,"pid":1,"tid":1},
+{"ph":"X","cat":"cpu_op","name":"aten::linear","ts":10,"dur":20,"pid":1,"tid":1,"args":{"Input Dims":[[100,200],[300,200],[]],"Input type":["float","float",""],"Concrete Inputs":["","",""]}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":11,"dur":15,"pid":1,"tid":1,"args":{"Input Dims":[[100,200],[200,300]],"Input type":["float","float"],"Concrete Inputs":["",""]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":12,"dur":2,"pid":1,"tid":1,"args":{"kernel":"sgemm"}},
+{"ph":"X","cat":"cpu_op","name":"aten::sort","ts":40,"dur":20,"pid":1,"tid":1,"args":{"Input Dims":[[100]]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":42,"dur":2,"pid":1,"tid":1,"args":{"kernel":"sort"}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamEndCapture","ts":70,"dur":1,"pid":1,"tid":1}]}"#;
+
+/// Two replays of the graph.
+const REPLAYS: &str = r#"{"deviceProperties":[{"id":0,"name":"NVIDIA L4"}],"traceEvents":[
+{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","ts":0,"dur":5,"pid":1,"tid":1,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"sgemm","ts":10,"dur":24,"pid":0,"tid":7,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"sort","ts":40,"dur":6,"pid":0,"tid":7,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","ts":50,"dur":5,"pid":1,"tid":1,"args":{"correlation":2}},
+{"ph":"X","cat":"kernel","name":"sgemm","ts":60,"dur":26,"pid":0,"tid":7,"args":{"correlation":2}},
+{"ph":"X","cat":"kernel","name":"sort","ts":90,"dur":4,"pid":0,"tid":7,"args":{"correlation":2}}]}"#;
+
+#[test]
+fn operations_of_replayed_graphs_have_the_shapes_of_their_capture() {
+    let scene = Scene::with("t.json", REPLAYS);
+    scene.write("capture.json", CAPTURE);
+    let run = scene.run("roofline t.json").expect_code(1);
+    assert!(run.stderr.contains("no operations with shapes"), "{}", run.stderr);
+    let object = json(&scene, "--capture capture.json");
+    let row = |place: usize| &object["rows"][place];
+    assert_eq!(
+        (&row(0)["op"], &row(0)["flop"], &row(0)["count"]),
+        (&"aten::linear".into(), &12_000_000.into(), &2.into())
+    );
+    assert_eq!((&row(0)["time_ns"], &row(0)["inside"], &row(0)["dtype"]), (&50_000.into(), &0.into(), &"fp32".into()));
+    assert_eq!((&row(1)["op"], &row(1)["inside"], &row(2)), (&"aten::mm".into(), &2.into(), &&Value::Null));
+    assert_eq!((&object["modelled_ns"], &object["unmodelled_ns"]), (&50_000.into(), &10_000.into()));
+    let unmodelled = &object["unmodelled"][0];
+    assert_eq!((&unmodelled["name"], &unmodelled["count"]), (&"aten::sort".into(), &2.into()));
+    assert_eq!(object["capture"]["matched"], 4);
+}
+
+#[test]
+fn operations_whose_kernels_are_not_in_the_file_have_no_rates() {
+    let events = TRACE.lines().filter(|line| !line.contains(r#""cat":"kernel""#)).collect::<Vec<_>>().join("\n");
+    let scene = Scene::with("t.json", events.replace("}},\n]}", "}}\n]}"));
+    let run = scene.run("roofline t.json").expect_code(1);
+    assert!(run.stderr.contains("they launch kernels, and the file has no kernels"), "{}", run.stderr);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn the_peaks_of_the_cpu_can_be_measured() {
+    let on_host = r#"[{"ph":"X","cat":"gemm","name":"qkv","ts":0,"dur":1000000,"pid":1,"tid":1,"args":{"m":4,"n":5,"k":6,"dtype":"f32"}}]"#;
+    let scene = Scene::with("t.json", on_host);
+    let printed = scene.run("roofline --measure-cpu --print-devices").expect_code(0).stdout;
+    let name = printed.lines().nth(1).unwrap().trim_matches(['[', ']']).to_owned();
+    assert!(printed.contains("\nmemory = ") && printed.contains("\nvector.fp32 = "), "{printed}");
+    scene.write("cpu.txt", printed);
+    let object = json(&scene, "--measure-cpu");
+    assert_eq!((&object["timed_on"], &object["device"]["name"]), (&"host".into(), &name.clone().into()));
+    assert!(object["rows"][0]["share"].as_f64().unwrap() > 0.0, "{object}");
+    let of_file = json(&scene, "--devices cpu.txt");
+    assert_eq!(of_file["device"], Value::Null, "a trace of this recorder names no device");
+    let run = scene.run("roofline --measure-cpu --device cpu t.json").expect_code(2);
+    assert!(run.stderr.contains("cannot be used with"), "{}", run.stderr);
+}
+
 #[test]
 fn the_table_of_devices_can_be_printed_and_read() {
     let scene = Scene::with("t.json", TRACE);

@@ -30,11 +30,6 @@ impl DeviceTable {
         Ok(())
     }
 
-    /// Adds a device, which takes precedence.
-    pub fn add(&mut self, device: DeviceSpec) {
-        self.devices.insert(0, device);
-    }
-
     /// Returns the devices.
     pub fn devices(&self) -> &[DeviceSpec] {
         &self.devices

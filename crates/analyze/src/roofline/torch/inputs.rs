@@ -3,9 +3,6 @@
 use crate::roofline::work::{DataType, product};
 use ferrum_trace_format::chrome::read::for_each_element;
 
-/// Arguments that describe the inputs of an operation: shapes, types, values and strides.
-pub(in crate::roofline) const KEYS: [&str; 4] = ["Input Dims", "Input type", "Concrete Inputs", "Input Strides"];
-
 /// Types of inputs that are not one tensor.
 const NO_TENSORS: [&str; 6] = ["", "Scalar", "ScalarList", "TensorList", "GenericList", "OptionalTensorList"];
 

@@ -12,7 +12,7 @@ mod norm;
 
 pub(super) use attempt::Context;
 pub(super) use collective::kernel_collective;
-pub(super) use inputs::{Inputs, KEYS as INPUT_ARGS};
+pub(super) use inputs::Inputs;
 pub(super) use model::model;
 
 #[cfg(test)]

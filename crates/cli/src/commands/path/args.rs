@@ -1,7 +1,7 @@
 //! The flags of `path`.
 
 use crate::flags::selection::parse_range;
-use crate::flags::{InputArgs, ReportArgs};
+use crate::flags::{CaptureArgs, InputArgs, ReportArgs};
 use clap::ValueHint;
 use ferrum_trace_analyze::{PathOptions, PathWindow, WhatIf};
 use std::ops::Range;
@@ -78,6 +78,7 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   what_if      the prediction of --what-if: `duration_ns`, `steps_p50_ns` and
                `steps_p50_before_ns` (median of all steps, or null), `bound`, `kinds`,
                `operations`; null without the flag
+  capture      with --capture: `replays`, `kernels`, `matched`, …, as for `layers`
   losses       what could not be read: `count`, `bytes`, and `first`
   recorder     what the recorder counted: `dropped`, `overwritten_chunks`,
                `count`, and `recordings`; null if the trace says nothing
@@ -120,6 +121,9 @@ pub(crate) struct PathArgs {
     /// The whole trace instead of a step
     #[arg(long, group = "window")]
     pub(crate) whole: bool,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 
     /// Predict the duration after changes, e.g. `attention=0.5x,launch=0`
     #[arg(long, value_name = "NAME=FACTOR,...", value_parser = WhatIf::parse)]

@@ -2,6 +2,7 @@
 
 use super::report::PathReport;
 use crate::input::source::Source;
+use crate::render::captures::CaptureObject;
 use crate::render::json::{FileObject, LossesObject, RecorderObject};
 use ferrum_trace_analyze::{
     Bound, CriticalPath, KindTime, OffPathRow, PathRow, PathSubject, PathTotals, Piece, PieceKind, Prediction,
@@ -28,6 +29,8 @@ pub(crate) struct PathObject<'a> {
     off_path: Vec<OffPathObject<'a>>,
     pieces: Vec<PieceObject<'a>>,
     what_if: Option<WhatIfObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<CaptureObject<'a>>,
     losses: LossesObject<'a>,
     recorder: Option<RecorderObject<'a>>,
     notes: Vec<&'a str>,
@@ -150,6 +153,7 @@ impl<'a> PathObject<'a> {
             off_path: path.map_or_else(Vec::new, |path| off_path(report, &path.off_path)),
             pieces: path.map_or_else(Vec::new, |path| pieces(report, &path.pieces)),
             what_if: path.and_then(|path| path.prediction.as_ref()).map(|it| WhatIfObject::new(report, it)),
+            capture: report.transfer.as_ref().map(CaptureObject::from),
             losses: (&report.loaded.losses).into(),
             recorder: RecorderObject::of(&report.loaded.recordings),
             notes: report.notes.iter().chain(missing).map(String::as_str).collect(),

@@ -1,12 +1,13 @@
 //! The figures that `path` prints.
 
 use super::args::PathArgs;
+use crate::input::captures::Captures;
 use crate::input::source::Source;
-use crate::render::{contents, limits, recorder};
+use crate::render::{captures, contents, limits, recorder};
 use crate::user_error::UserError;
 use ferrum_trace_analyze::{
-    CriticalPath, Nesting, PATH_ARGS, PathError, PathSubject, Piece, PieceKind, REQUEST_ARGS, STEP_ARGS, names_device,
-    path,
+    CriticalPath, Nesting, PATH_ARGS, PathError, PathSubject, Piece, PieceKind, REQUEST_ARGS, STEP_ARGS, Transfer,
+    names_device, path,
 };
 use ferrum_trace_format::chrome::read::Loaded;
 use ferrum_trace_model::{StringId, Trace};
@@ -17,25 +18,29 @@ pub(crate) struct PathReport {
     pub(crate) notes: Vec<String>,
     /// The path, or the reason why there is none.
     pub(crate) path: Result<CriticalPath, String>,
+    /// Result of `--capture`.
+    pub(crate) transfer: Option<Transfer>,
 }
 
 impl PathReport {
     /// Loads a trace and finds its path.
-    pub(crate) fn of(source: &Source, args: &PathArgs) -> Result<Self, UserError> {
-        let wanted = STEP_ARGS.into_iter().chain(PATH_ARGS).chain(REQUEST_ARGS);
+    pub(crate) fn of(source: &Source, args: &PathArgs, captures: &Captures) -> Result<Self, UserError> {
+        let wanted = STEP_ARGS.into_iter().chain(PATH_ARGS).chain(REQUEST_ARGS).chain(captures.arg_names());
         let wanted = wanted.map(str::to_owned).collect();
-        let (loaded, facts) = match args.request {
+        let (mut loaded, facts) = match args.request {
             Some(_) => source.load_with_async_args(wanted)?,
             None => source.load(wanted)?,
         };
+        let transfer = captures.apply(&mut loaded.trace);
         let nesting = Nesting::of(&loaded.trace);
         let found = path(&loaded.trace, &nesting, &args.options(names_device(&loaded.fields)));
         let mut notes = facts.notes();
         notes.extend(limits::notes(&loaded.trace));
         notes.extend(recorder::notes(&loaded.recordings));
+        notes.extend(captures::notes(transfer.as_ref()));
         notes.extend(found.as_ref().ok().and_then(outside_note));
         let path = found.map_err(|error| missing(&loaded.trace, &error));
-        Ok(Self { notes, path, loaded })
+        Ok(Self { notes, path, loaded, transfer })
     }
 
     /// Returns a description of the window.

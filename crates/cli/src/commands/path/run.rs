@@ -7,6 +7,7 @@ use super::text::text;
 use super::trace_output::TraceOutput;
 use crate::commands::each_trace::{OnClosedPipe, each_trace, expand, report_missing};
 use crate::exit_status::ExitStatus;
+use crate::input::captures::Captures;
 use crate::input::paths;
 use crate::input::source::Passes;
 use crate::os::interrupt;
@@ -21,11 +22,15 @@ pub(crate) fn run(args: &PathArgs) -> ExitStatus {
         Err(error) => return messages.refuse(&error),
     };
     interrupt::install("no partial file is left behind");
+    let captures = match Captures::of(&args.capture, &messages) {
+        Ok(captures) => captures,
+        Err(error) => return messages.refuse(&error),
+    };
     // The trace is read a second time to be copied.
     let passes = if output.is_some() { Passes::Several } else { Passes::One };
     let mut printer = Printer::new(messages, args.report.json);
     each_trace(inputs, passes, OnClosedPipe::Stop, &mut printer, |source, printer| {
-        let report = PathReport::of(source, args)?;
+        let report = PathReport::of(source, args, &captures)?;
         if let (Some(output), Ok(path)) = (&output, &report.path) {
             output.write(source, &report.loaded.trace, path, &messages)?;
         }

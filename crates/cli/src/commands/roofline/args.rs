@@ -1,6 +1,6 @@
 //! The flags of `roofline`.
 
-use crate::flags::{InputArgs, ReportArgs};
+use crate::flags::{CaptureArgs, InputArgs, ReportArgs};
 use clap::ValueHint;
 use std::path::PathBuf;
 
@@ -20,6 +20,7 @@ Examples:
   ferrum-trace roofline -o roofline.svg trace.json      # also .png and .html
   ferrum-trace roofline --print-devices > devices.txt   # edit it, then:
   ferrum-trace roofline --devices devices.txt trace.json
+  ferrum-trace roofline --measure-cpu trace.json        # a program that ran on this CPU
   ferrum-trace roofline --json trace.json | jq '.rows[] | {op, shape, share}'
 
 FLOP and bytes follow from the shapes that a trace contains: `Input Dims` of
@@ -49,6 +50,7 @@ With --json, one object per file, each on a line, with times in nanoseconds:
   steps          the same for each complete step: `step` is its number, from 1
   trace          the same for the whole trace: `time_ns`, `flop`, `bytes`, `mfu`,
                  `mbu`
+  capture        with --capture: `replays`, `kernels`, `matched`, …, as for `layers`
   findings       values above a peak, which show that a model or the table of
                  devices is wrong, as strings
   losses         what could not be read: `count`, `bytes`, and `first`
@@ -83,9 +85,20 @@ pub(crate) struct RooflineArgs {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) devices: Option<PathBuf>,
 
+    /// Measure the CPU of this machine for a second, and use it as the device
+    ///
+    /// The rate of products and sums of all threads together, and the rate at which they read memory. Use it for traces
+    /// of programs that compute on this CPU, while nothing else runs. With --print-devices, prints the measured rates,
+    /// which --devices takes.
+    #[arg(long, conflicts_with_all = ["device"])]
+    pub(crate) measure_cpu: bool,
+
     /// Print the built-in table of devices, in the format of --devices
     #[arg(long)]
     pub(crate) print_devices: bool,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 
     /// Number of rows of each table
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]

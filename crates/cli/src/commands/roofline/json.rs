@@ -3,6 +3,7 @@
 use super::report::RooflineReport;
 use super::text::CONVENTION;
 use crate::input::source::Source;
+use crate::render::captures::CaptureObject;
 use crate::render::json::{FileObject, LossesObject, RecorderObject};
 use ferrum_trace_analyze::{
     DataType, DeviceSpec, PhaseUtilization, RooflineBound, RooflineRow, StepUtilization, UnmodelledRow, Utilization,
@@ -25,6 +26,8 @@ pub(crate) struct RooflineObject<'a> {
     phases: Vec<PhaseObject>,
     steps: Vec<StepObject>,
     trace: UtilizationObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<CaptureObject<'a>>,
     findings: &'a [String],
     losses: LossesObject<'a>,
     recorder: Option<RecorderObject<'a>>,
@@ -110,6 +113,7 @@ impl<'a> RooflineObject<'a> {
             phases: roofline.phases.iter().map(PhaseObject::new).collect(),
             steps: roofline.steps.iter().map(StepObject::new).collect(),
             trace: UtilizationObject::new(&roofline.whole),
+            capture: report.transfer.as_ref().map(CaptureObject::from),
             findings: &report.findings,
             losses: (&report.loaded.losses).into(),
             recorder: RecorderObject::of(&report.loaded.recordings),

@@ -1,6 +1,7 @@
 //! `roofline`: shows FLOP, bytes and rates of operations as shares of the peaks of a device.
 
 mod args;
+mod cpu;
 mod device;
 mod draw;
 mod findings;
