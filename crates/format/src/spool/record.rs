@@ -196,7 +196,7 @@ pub fn short_text(text: &str) -> Option<u64> {
 }
 
 /// Returns the text in the word of a [`Type::ShortText`].
-pub(crate) fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
+pub fn short_text_bytes(bytes: &[u8; 8]) -> &[u8] {
     &bytes[..usize::from(bytes[7]).min(7)]
 }
 

@@ -1,6 +1,8 @@
 //! Arguments of an event, before they are written to a record.
 
 use ferrum_trace_format::spool::record::Type;
+#[cfg(feature = "tracing")]
+use ferrum_trace_format::spool::record::short_text_bytes;
 
 /// One argument: a word and its type.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +25,19 @@ impl Arg {
         (self.kind as u64, self.word)
     }
 
-    /// Returns the text of a number or boolean, `None` for other types.
+    /// Returns the value as text, `None` if it is not in the word.
     #[cfg(feature = "tracing")]
-    pub(crate) fn number_text(&self) -> Option<String> {
+    pub(crate) fn word_text(&self) -> Option<String> {
         match self.kind {
             Type::Signed => Some((self.word as i64).to_string()),
             Type::Unsigned => Some(self.word.to_string()),
             Type::Float => Some(f64::from_bits(self.word).to_string()),
             Type::Bool => Some((self.word != 0).to_string()),
-            Type::Lost | Type::ShortText | Type::TextAt => None,
+            Type::ShortText => {
+                let bytes = self.word.to_le_bytes();
+                Some(String::from_utf8_lossy(short_text_bytes(&bytes)).into_owned())
+            }
+            Type::Lost | Type::TextAt => None,
         }
     }
 

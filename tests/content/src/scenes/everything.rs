@@ -2,7 +2,7 @@
 
 use content::texts::strange;
 use ferrum_trace::{Flow, Span, Timestamp, Track, async_span, complete_at, counter, global_trace, instant, laps, span};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Everything, on a few threads. `tests/viewers.rs` has the same counts.
 pub(crate) fn everything() {
@@ -92,6 +92,7 @@ fn device() {
 }
 
 /// Pushes of an engine that uses only the original engine's interface.
+#[expect(clippy::disallowed_methods, reason = "a program with the original interface measures its own times")]
 pub(crate) fn original_interface() {
     for layer in 0..10u32 {
         work(10_000);
@@ -99,10 +100,13 @@ pub(crate) fn original_interface() {
         let args = serde_json::Map::from_iter([("layer".to_owned(), layer.into())]);
         global_trace().push_with_args(format!("layer {layer}"), "layer", 0.002, 2, args);
     }
-    // Longer than the time since the last one: these overlap partly and need rows of their own.
-    for _ in 0..3 {
-        work(100);
-        global_trace().push("overlapping", "engine", 0.05, 3);
+    // These overlap partly and need rows of their own: each begins 50 ms after the one before it, and before the first
+    // one ends. The distances are long, so that they hold on a busy machine.
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    for n in 0..3 {
+        let since_begin = begin.elapsed().as_secs_f64() * 1e3;
+        global_trace().push("overlapping", "engine", since_begin - 50.0 * f64::from(n), 3);
     }
     // Longer than the whole recording: these begin together.
     for millis in [10_000.0, 30_000.0, 20_000.0] {

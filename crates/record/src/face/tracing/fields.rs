@@ -1,8 +1,10 @@
 //! The values of a span's fields, kept until they are recorded.
 
 use super::callsite::FIELDS_MAX;
+use super::slot::{SLOT_ARGS, Slot};
 use crate::process::value::Value;
 use crate::thread::arg::Arg;
+use ferrum_trace_format::spool::record::{Type, short_text};
 use ferrum_trace_format::spool::row_title::ID_KEYS;
 use std::fmt::{Debug, Write};
 use tracing_core::Metadata;
@@ -30,6 +32,13 @@ enum Kept {
 }
 
 impl Fields {
+    /// Returns the fields of a span in a slot.
+    pub(super) fn of_slot(slot: &Slot) -> Self {
+        let args = slot.args::<SLOT_ARGS>();
+        let values = args[..slot.n_args()].iter().map(|arg| Kept::Word(*arg)).collect();
+        Self { present: slot.present(), values, message: None }
+    }
+
     /// Returns the values as arguments. Copies texts into the buffer.
     pub(super) fn args(&self) -> Vec<Arg> {
         let arg = |value: &Kept| match value {
@@ -59,7 +68,7 @@ impl Fields {
     pub(super) fn id(&self, metadata: &'static Metadata<'static>) -> Option<String> {
         ID_KEYS.iter().find_map(|key| match self.value(metadata.fields().field(key)?.index())? {
             Kept::Text(text) => Some(text.to_string()),
-            Kept::Word(arg) => arg.number_text(),
+            Kept::Word(arg) => arg.word_text(),
         })
     }
 
@@ -128,5 +137,72 @@ impl Visit for Fields {
         // Writing to a `String` does not fail; if `Debug` fails, the text so far is kept.
         let _ = write!(text, "{value:?}");
         self.set(field, Kept::Text(text.into()));
+    }
+}
+
+/// The values of the fields of a new span, if they fit into a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShortFields {
+    pub present: u64,
+    args: [Arg; SLOT_ARGS],
+    n_args: usize,
+    /// False if a value is not a number, a boolean or a text of up to 7 bytes, or if there are too many.
+    pub fits: bool,
+}
+
+impl ShortFields {
+    pub(super) const fn new() -> Self {
+        Self { present: 0, args: [Arg::LOST; SLOT_ARGS], n_args: 0, fits: true }
+    }
+
+    pub(super) fn args(&self) -> &[Arg] {
+        &self.args[..self.n_args]
+    }
+
+    #[inline]
+    fn add(&mut self, field: &Field, arg: Arg) {
+        let place = field.index();
+        // The values come in the order of the fields, except if a field occurs twice.
+        if self.n_args == SLOT_ARGS || place >= FIELDS_MAX || self.present >> place != 0 {
+            self.fits = false;
+            return;
+        }
+        self.args[self.n_args] = arg;
+        self.n_args += 1;
+        self.present |= 1 << place;
+    }
+}
+
+impl Visit for ShortFields {
+    #[inline]
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value.to_arg());
+    }
+
+    #[inline]
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value.to_arg());
+    }
+
+    #[inline]
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, value.to_arg());
+    }
+
+    #[inline]
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value.to_arg());
+    }
+
+    #[inline]
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match short_text(value) {
+            Some(word) => self.add(field, Arg::new(word, Type::ShortText)),
+            None => self.fits = false,
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {
+        self.fits = false;
     }
 }

@@ -1,10 +1,12 @@
-//! State of a span of `tracing` while it exists.
+//! State of a span of `tracing` while it exists, for spans that are tasks or whose state does not fit into a slot.
 
 use super::callsite::{RowEdge, has_target_key, row_site, site_of};
 use super::fields::Fields;
 use super::row::{Label, Row};
+use super::slot::Slot;
 use super::stack;
 use crate::os::clock;
+use crate::probe::flow::Flow;
 use crate::probe::mode::mode;
 use crate::process::attach;
 use crate::process::current::site_id;
@@ -37,6 +39,11 @@ pub(super) struct Kept {
     busy_elsewhere: AtomicU64,
     /// Its row, if it has one.
     row: OnceLock<Row>,
+    /// The slot that it was created in, with the time that it was entered before its state moved here.
+    slot: Option<&'static Slot>,
+    has_causes: AtomicBool,
+    /// Flows from the spans that it follows, until its first entry.
+    causes: Mutex<Vec<Flow>>,
 }
 
 impl Kept {
@@ -51,7 +58,38 @@ impl Kept {
             busy_at_home: AtomicU64::new(0),
             busy_elsewhere: AtomicU64::new(0),
             row: OnceLock::new(),
+            slot: None,
+            has_causes: AtomicBool::new(false),
+            causes: Mutex::default(),
         }
+    }
+
+    /// Takes over the state of a span from its slot.
+    pub(super) fn of_slot(metadata: &'static Metadata<'static>, slot: &'static Slot) -> Self {
+        let kept = Self::new(metadata, Fields::of_slot(slot));
+        let home = slot.home();
+        kept.home.store(home, Ordering::Relaxed);
+        kept.first.store(slot.first(), Ordering::Relaxed);
+        Self { slot: Some(slot), ..kept }
+    }
+
+    /// Adds a flow that ends at its next entry.
+    pub(super) fn add_cause(&self, flow: Flow) {
+        quietly(|| lock(&self.causes).push(flow));
+        self.has_causes.store(true, Ordering::Release);
+    }
+
+    /// Removes and returns the flows that end at this entry.
+    pub(super) fn take_causes(&self) -> Vec<Flow> {
+        match self.has_causes.load(Ordering::Acquire) {
+            true => quietly(|| std::mem::take(&mut *lock(&self.causes))),
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns the slot that the span was created in.
+    pub(super) fn slot(&self) -> Option<&'static Slot> {
+        self.slot
     }
 
     /// Sets values of fields, or replaces them.
@@ -91,15 +129,15 @@ impl Kept {
     }
 
     /// Notes that the thread enters it. If this makes it a task, it gets a row, which begins at its first entry.
-    /// `around` returns the spans around it, the innermost first.
+    /// `is_task` is true if the caller knows that it is one. `around` returns the spans around it, the innermost first.
     #[inline]
-    pub(super) fn note_entry(&self, around: impl FnOnce() -> Vec<Arc<Self>>) {
+    pub(super) fn note_entry(&self, is_task: bool, around: impl FnOnce() -> Vec<Arc<Self>>) {
         let (here, home) = (stack::thread(), self.home.load(Ordering::Relaxed));
         if home == 0 {
             self.first.store(switch::now(), Ordering::Relaxed);
             // Pairs with `is_waiting`, which may be called on another thread.
             self.home.store(here, Ordering::Release);
-        } else if (home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
+        } else if (is_task || home != here || self.has_fields.load(Ordering::Relaxed)) && self.row.get().is_none() {
             self.begin_rows(&around());
         }
     }
@@ -132,7 +170,8 @@ impl Kept {
     }
 
     fn busy(&self) -> u64 {
-        self.busy_at_home.load(Ordering::Relaxed) + self.busy_elsewhere.load(Ordering::Relaxed)
+        let before = self.slot.map_or(0, Slot::busy);
+        before + self.busy_at_home.load(Ordering::Relaxed) + self.busy_elsewhere.load(Ordering::Relaxed)
     }
 
     fn begin_row(&self, around: &[Arc<Self>]) {

@@ -15,9 +15,14 @@
 //!   target as category.
 //! - **A span that is a task** is also drawn on a separate row, from its first entry to its close; `busy_ns` and
 //!   `idle_ns` at its end state how much of that time it was entered. Slices on threads show when it worked, the row
-//!   shows how long it took. A span is a task if it is entered again on another thread, or if it is entered again and
-//!   has fields, such as the number of a request. A span without fields that one thread enters repeatedly is a part of
-//!   a program, as candle's spans are, and has no row.
+//!   shows how long it took. A span is a task if it is entered again and
+//!   - has fields, such as the number of a request, or
+//!   - is entered on another thread, or
+//!   - is entered inside its parent again, or, if it has no parent, was first entered right after it was created. So
+//!     every call of an async function with `#[instrument]` is a task, since each poll enters its span.
+//!
+//!   A span without fields that one thread enters in other places than the one where it was created is a part of a
+//!   program, as candle's spans are, and has no row.
 //! - **Tasks nest.** A task is drawn in the row of the span around it, which also gets a row if it has been left and so
 //!   waits for the task. If another task is there at that time (`join!`), the task gets a separate row with both names:
 //!   `request 42 / fetch`. All rows of a request have the category of its outermost span; the argument `target` is the
@@ -28,6 +33,7 @@
 //! - **Events** are instants, named by the first line of their message; the whole message is an argument as well if
 //!   there are other fields. An event without a message is named by its source location, `src/main.rs:12`. So are
 //!   events with other fields once a recording has 65,536 different names.
+//! - **`follows_from`** draws an arrow from the span that the thread is in to the next entry of the span that follows.
 //!
 //! Fields keep their types. Fields named `layer`, `request`, `batch`, `tokens` have the meaning they have in this
 //! crate.
@@ -42,7 +48,9 @@ mod fields;
 mod kept;
 mod layer;
 mod row;
+mod slot;
 mod span_key;
 mod stack;
+mod table;
 
 pub use layer::{Layer, layer};
