@@ -4,7 +4,7 @@
 //! loads the length, then the words below it. Correctness depends only on the order of these two. `tests/loom.rs` runs
 //! this same file under loom.
 
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk, state};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, UNUSED_MAGIC, chunk, state};
 use std::sync::atomic::Ordering;
 
 /// The words of a chunk.
@@ -19,7 +19,12 @@ pub(crate) trait ChunkMemory {
     }
 }
 
-/// Makes a zeroed chunk writable.
+/// Marks a zeroed chunk as reserved and not used.
+pub(crate) fn mark_unused(memory: &impl ChunkMemory) {
+    memory.store(chunk::MAGIC, UNUSED_MAGIC, Ordering::Release);
+}
+
+/// Makes an unused chunk writable.
 pub(crate) fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words: usize) {
     memory.store(chunk::LEN, 8 * header_words as u64, Ordering::Relaxed);
     memory.store(chunk::LIMIT, CHUNK_BYTES as u64, Ordering::Relaxed);

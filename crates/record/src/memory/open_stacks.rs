@@ -14,7 +14,9 @@ use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_slot;
 use crate::memory::segment::MappedChunk;
 use ferrum_trace_format::spool::layout::CHUNK_WORDS;
-use ferrum_trace_format::spool::layout::open_spans::{LIMIT, LINE_WORDS, SLOTS, SLOTS_MAX, THREAD};
+use ferrum_trace_format::spool::layout::open_spans::{
+    LIMIT, LINE_WORDS, NAME, NAME_BYTES, OS_ID, SLOTS, SLOTS_MAX, THREAD,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Levels of the stack that a thread gets first: 1 KiB with its header.
@@ -50,11 +52,19 @@ impl OpenStack {
         (0..self.n_levels).any(|level| open_slot::is_filled(self, level))
     }
 
-    /// Empties this stack and gives it to a thread.
-    fn give_to(&self, thread: u32) {
+    /// Empties this stack and gives it to a thread, or to none.
+    fn give_to(&self, owner: Option<&Owner>) {
         (0..self.n_levels).for_each(|level| open_slot::empty(self, level));
         self.store(SLOTS, self.n_levels as u64, Ordering::Relaxed);
         self.store(LIMIT, self.n_levels as u64, Ordering::Relaxed);
+        let (thread, os_id, name) = owner.map_or((0, 0, ""), |owner| (owner.thread, owner.os_id, &*owner.name));
+        self.store(OS_ID, os_id, Ordering::Relaxed);
+        let mut bytes = [0; NAME_BYTES];
+        let end = (0..=name.len().min(NAME_BYTES)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+        bytes[..end].copy_from_slice(&name.as_bytes()[..end]);
+        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            self.store(NAME + n, u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
         self.store(THREAD, thread.into(), Ordering::Release);
     }
 }
@@ -112,7 +122,7 @@ impl OpenStacks {
             None if level < SLOTS_MAX => self.make(n_levels, fresh)?,
             None => return None,
         };
-        stack.give_to(owner.thread);
+        stack.give_to(Some(&owner));
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(&stack)) {
             entry.owner = Some(owner);
         }
@@ -129,7 +139,7 @@ impl OpenStacks {
         let at = (chunk::len(&chunk) / 8) as usize;
         let stack = OpenStack { chunk, at, n_levels };
         // The chunk may have had other content before, which must not look like an open span.
-        stack.give_to(0);
+        stack.give_to(None);
         chunk::publish(&stack.chunk, 8 * (at + n_words) as u64);
         if n_levels == FEW_LEVELS {
             self.chunk = Some(stack.chunk.clone());

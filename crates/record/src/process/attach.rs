@@ -24,14 +24,14 @@ use crate::memory::segment::MappedChunk;
 use crate::os::clock;
 use crate::os::thread as os_thread;
 use crate::process::current;
-use crate::recording::definitions::ThreadEntry;
+use crate::recording::definitions::{Interned, ThreadEntry};
 use crate::recording::session::Session;
 use crate::thread::arg::Arg;
 use crate::thread::buffer::{self, Draft, Held};
 use crate::thread::{interrupted, names};
 use crate::util::lock::lock;
 use ferrum_trace_format::spool::record::cut_text;
-use ferrum_trace_format::spool::{stamp_bits, text_reference};
+use ferrum_trace_format::spool::{site_bytes, stamp_bits, text_reference};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -47,6 +47,8 @@ thread_local! {
 pub(super) struct Attachment {
     pub(super) session: Arc<Session>,
     entry: ThreadEntry,
+    /// The thread's number and name.
+    owner: Owner,
     chunk: Option<MappedChunk>,
     /// The thread's open spans, if it has had any.
     stack: Option<OpenStack>,
@@ -234,8 +236,11 @@ pub(super) fn write_for_ending_thread<T>(
     write: impl Fn(&Held<'_>) -> Option<T>,
 ) -> Option<T> {
     let known = own.and_then(|held| held.thread_in(session.id()));
+    let is_ring = session.spool().is_ring();
+    let name = if is_ring || known.is_none() { thread_name() } else { String::new() };
+    let os_id = os_thread::id();
     let thread = known.or_else(|| {
-        let id = session.define_thread(os_thread::id(), &thread_name())?.id;
+        let id = session.define_thread(os_id, &name)?.id;
         own.inspect(|held| held.set_thread(session.id(), id));
         Some(id)
     });
@@ -245,7 +250,8 @@ pub(super) fn write_for_ending_thread<T>(
         }
         return None;
     };
-    let written = lock(session.ending_threads()).write(session, thread, write);
+    let owner = Owner { thread, os_id, name };
+    let written = lock(session.ending_threads()).write(session, &owner, write);
     if written.is_none() && on_loss == OnLoss::Count {
         session.count_dropped(1);
     }
@@ -275,21 +281,35 @@ pub(super) fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Opt
 
 #[cold]
 pub(super) fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
-    let id = session.intern(name, category)?;
-    names::remember(held, session.id(), name, category, id);
+    match session.intern(name, category)? {
+        Interned::InSpool(id) => {
+            names::remember(held, session.id(), name, category, id);
+            Some(id)
+        }
+        Interned::InChunk => define_name_in_chunk(held, session, name, category),
+    }
+}
+
+/// Defines a name in the thread's chunk of a ring, which has no room for more names that stay.
+fn define_name_in_chunk(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
+    let id = names::number_in_chunk(held);
+    let write = |held: &Held<'_>| held.append_definition(site_bytes(id, names::texts_of(name, category)));
+    write(held).or_else(|| refill_active(held, OnLoss::CountLater, write))?;
+    names::remember_in_chunk(held, session.id(), name, category, id);
     Some(id)
 }
 
 impl Attachment {
     pub(super) fn new(session: &Arc<Session>) -> Option<Self> {
-        let name = thread_name();
-        let entry = session.define_thread(os_thread::id(), &name)?;
-        if name.is_empty() && remembered_name().is_some() {
+        let (os_id, name) = (os_thread::id(), thread_name());
+        let entry = session.define_thread(os_id, &name)?;
+        if !session.spool().is_ring() && name.is_empty() && remembered_name().is_some() {
             // An empty name that the program gave, unlike that of an unnamed thread.
             session.define_thread_name(entry.id, &name);
         }
         Some(Self {
             session: Arc::clone(session),
+            owner: Owner { thread: entry.id, os_id, name },
             entry,
             chunk: None,
             stack: None,
@@ -298,8 +318,15 @@ impl Attachment {
         })
     }
 
-    fn owner(&self) -> Owner {
-        Owner { thread: self.entry.id, os_id: os_thread::id(), name: thread_name() }
+    /// Gives the thread a name, in a ring also for the chunks that it writes to from now on.
+    fn rename(&mut self, held: &Held<'_>, name: &str) {
+        name.clone_into(&mut self.owner.name);
+        if !self.session.spool().is_ring() {
+            self.session.define_thread_name(self.entry.id, name);
+        } else if self.chunk.is_some() {
+            // If there is no room, the next chunk has it.
+            self.owner.define_in_chunk(held);
+        }
     }
 
     /// Gets a stack of open spans that has a slot for `level`, in place of a smaller one.
@@ -307,7 +334,7 @@ impl Attachment {
         if self.has_no_stack {
             return None;
         }
-        let stack = self.session.open_stack(self.owner(), self.stack.as_ref(), level as usize);
+        let stack = self.session.open_stack(self.owner.clone(), self.stack.as_ref(), level as usize);
         self.has_no_stack = stack.is_none();
         held.set_stack(stack.as_ref()?.words());
         self.outgrown_stack = std::mem::replace(&mut self.stack, stack);
@@ -318,7 +345,7 @@ impl Attachment {
     fn carry_open_spans_over(&mut self, held: &Held<'_>, before: Option<&Self>) {
         let before = before.filter(|before| before.session.recording() == self.session.recording());
         if let Some(before) = before {
-            self.stack = self.session.carry_open_stack_over(self.owner(), before.stack.as_ref());
+            self.stack = self.session.carry_open_stack_over(self.owner.clone(), before.stack.as_ref());
         }
         if let Some(stack) = &self.stack {
             held.set_stack(stack.words());
@@ -367,7 +394,9 @@ impl Attachment {
             return false;
         }
         held.set_thread(self.session.id(), self.entry.id);
+        names::enter_chunk(held);
         held.set_chunk(chunk.words(), self.entry.id, now)
+            && (!self.session.spool().is_ring() || self.owner.define_in_chunk(held))
     }
 }
 
@@ -416,6 +445,20 @@ pub(crate) fn remember_name(name: &str) -> bool {
         slot.try_borrow_mut().map(|mut slot| *slot = Some((current::recording_id(), name.to_owned())))
     };
     matches!(NAME.try_with(remember), Ok(Ok(())))
+}
+
+/// Gives the calling thread a name in the process's recording. Returns false if it is not attached to that.
+pub(crate) fn rename(name: &str) -> bool {
+    let Some(held) = buffer::current().hold() else {
+        return false;
+    };
+    let renamed = ATTACHMENT.try_with(|slot| {
+        let mut slot = slot.try_borrow_mut().ok()?;
+        let active = slot.as_mut().filter(|active| current::is_active(active.recording.id()))?;
+        active.attachment.rename(&held, name);
+        Some(())
+    });
+    matches!(renamed, Ok(Some(())))
 }
 
 /// Returns the name that the program gave the thread in this recording.
