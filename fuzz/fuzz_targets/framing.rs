@@ -61,6 +61,8 @@ fn first_chunk(header: &[u8], definitions: &[u8]) -> Vec<u8> {
     words[file::DROPPED] = byte(3);
     words[file::STOP_REASON] = byte(4);
     words[chunk::STATE] = byte(5);
+    words[file::CHUNKS_USED] = byte(6);
+    words[file::RING] = byte(7) & 1;
     filled(&mut words, &[&known_definitions(), definitions].concat())
 }
 

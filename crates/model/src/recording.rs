@@ -37,6 +37,10 @@ pub struct Recording {
     pub unfinished_by_thread: Vec<(String, String)>,
     /// Number of argument texts that are missing.
     pub lost_texts: u64,
+    /// Number of damaged places in the spool that the trace was made from.
+    pub damaged_places: u64,
+    /// Upper bound for the number of events that are missing because of this damage.
+    pub missing_events_max: u64,
     /// The reason, if recording stopped before its program did.
     pub stop_reason: Option<StopReason>,
     /// The size limit of the recording in bytes, if it was reached.
@@ -120,7 +124,11 @@ impl std::fmt::Display for RefusedDumps {
 impl Recording {
     /// Returns true if the recording is known to be incomplete: events were lost or overwritten.
     pub fn has_losses(&self) -> bool {
-        self.dropped > 0 || self.overwritten_chunks > 0 || self.lost_texts > 0 || self.stop_reason.is_some()
+        self.dropped > 0
+            || self.overwritten_chunks > 0
+            || self.lost_texts > 0
+            || self.damaged_places > 0
+            || self.stop_reason.is_some()
     }
 
     /// Adds the counts of a later part of the same recording.
@@ -132,6 +140,8 @@ impl Recording {
         self.limit_bytes = self.limit_bytes.or(later.limit_bytes);
         self.dumps_refused += later.dumps_refused;
         self.lost_texts = self.lost_texts.saturating_add(later.lost_texts);
+        self.damaged_places = self.damaged_places.saturating_add(later.damaged_places);
+        self.missing_events_max = self.missing_events_max.saturating_add(later.missing_events_max);
         // Spans that are open at the end of a part are open at the beginning of the next one too.
         self.unfinished = later.unfinished;
         self.unfinished_by_thread.clone_from(&later.unfinished_by_thread);

@@ -330,6 +330,10 @@ pub mod about {
     pub const UNFINISHED_BY_THREAD: &str = "unfinished_by_thread";
     /// Number of argument texts that are missing.
     pub const LOST_TEXTS: &str = "lost_texts";
+    /// Number of damaged places in the spool that the trace was made from.
+    pub const DAMAGED_PLACES: &str = "damaged_places";
+    /// Upper bound for the number of events that are missing because of this damage.
+    pub const MISSING_EVENTS_MAX: &str = "missing_events_max";
     /// Number of lost events of each thread: an object with one key per thread.
     pub const DROPPED_BY_THREAD: &str = "dropped_by_thread";
     /// Number of recorded events.

@@ -3,7 +3,7 @@
 use crate::sys::{blocked_signals, dispositions, read_nowhere};
 use crate::work::{Pace, Workers, counters, record, wait_for_test};
 use crate::{Scene, report};
-use ferrum_trace::{flush, span};
+use ferrum_trace::{Span, flush, span};
 use std::fs::File;
 
 pub(crate) const SCENES: &[Scene] = &[
@@ -14,6 +14,7 @@ pub(crate) const SCENES: &[Scene] = &[
     ("abort", abort),
     ("fault", fault),
     ("signal-dispositions", signal_dispositions),
+    ("churn", churn),
 ];
 
 /// Records on request, until it is killed.
@@ -52,6 +53,29 @@ fn full_speed_with_flushes() {
 fn exit_with_much_to_write() {
     record(1, 20_000);
     report!("ready");
+}
+
+/// Records on one thread after the other, with a new name each, until it is killed. Two spans tell the number of the
+/// thread, the second one with the name. The counter is the number of threads that have ended.
+fn churn() {
+    let counters = counters(1);
+    let (tell_recorded, is_recorded) = std::sync::mpsc::channel();
+    let quiet = std::thread::Builder::new().name("quiet".into()).spawn(move || {
+        drop(span!("quiet"));
+        tell_recorded.send(()).unwrap();
+        wait_for_test();
+    });
+    let _quiet = quiet.unwrap();
+    is_recorded.recv().unwrap();
+    report!("ready");
+    for n in 1.. {
+        let work = move || {
+            drop(span!("work", n));
+            drop(Span::dynamic(&format!("name {n}"), "dynamic"));
+        };
+        std::thread::Builder::new().name(format!("thread {n}")).spawn(work).unwrap().join().unwrap();
+        counters.set(0, n);
+    }
 }
 
 fn abort() {

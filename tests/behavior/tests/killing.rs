@@ -183,6 +183,38 @@ fn the_recorder_changes_no_signal_disposition_but_that_of_sigbus() {
 }
 
 #[test]
+fn a_ring_has_the_newest_of_many_threads_and_names_after_kill_9() {
+    const RING_BYTES: u64 = 1 << 20;
+    let stage = Stage::new();
+    let mut scene = Running::start(stage.scene("churn").env("FERRUM_TRACE_RING", "1MiB"));
+    scene.wait_for_line("ready");
+    // More threads than fit: each takes more than 100 bytes.
+    let n_wanted = 2 * RING_BYTES / 100;
+    while stage.counters().first().is_none_or(|&n| n < n_wanted) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    scene.kill();
+    scene.finish().expect_signal(libc::SIGKILL);
+    let spool = stage.path("trace.json.spool");
+    assert!(std::fs::metadata(&spool).unwrap().len() <= RING_BYTES);
+    let (trace, summary) = recover(&spool);
+    assert_eq!((summary.dropped, summary.n_diagnostics), (0, 0));
+    let counted = stage.counters()[0];
+    let threads = trace.thread_names();
+    let mut found: Vec<u64> = Vec::new();
+    for event in trace.named("work") {
+        assert_eq!(threads[&event.tid], format!("thread {}", event.number("n")));
+        found.push(event.number("n"));
+    }
+    assert!(found.windows(2).all(|pair| pair[0] + 1 == pair[1]), "threads are missing in the middle");
+    let last = found.last().copied().unwrap_or(0);
+    assert!((counted..=counted + 1).contains(&last), "{last} found, {counted} recorded");
+    assert!(found.len() as u64 > RING_BYTES / 2 / 300, "only {}", found.len());
+    assert_eq!(trace.count(&format!("name {counted}")), 1);
+    assert_eq!(trace.count("quiet"), 1, "the last moments of a living thread are kept");
+}
+
+#[test]
 fn a_ring_has_the_newest_events_after_kill_9() {
     const RING_BYTES: u64 = 2 << 20;
     let mut n_wrapped = 0;

@@ -60,7 +60,11 @@ fn push_damage(text: &mut String, recovered: &Recovered, verbose: bool) {
         return;
     }
     let places = count(summary.n_diagnostics, "damaged place");
-    let _ = write!(text, "; {DAMAGE}{places} skipped{DAMAGE:#}:");
+    let _ = write!(text, "; {DAMAGE}{places} skipped{DAMAGE:#}");
+    if summary.n_missing_max > 0 {
+        let _ = write!(text, ", up to {} missing", count(summary.n_missing_max, "event"));
+    }
+    text.push(':');
     let n_shown = if verbose { summary.diagnostics.len() } else { SHOWN.min(summary.diagnostics.len()) };
     for diagnostic in &summary.diagnostics[..n_shown] {
         let _ = write!(text, "\n  {diagnostic}");
@@ -123,6 +127,14 @@ mod tests {
         assert!(more.ends_with("  byte 19: odd\n  … and 1 more (-v shows them)\n"), "{more}");
         let verbose = text(damaged(21, 21), None, true);
         assert!(verbose.ends_with("  byte 20: odd\n"), "{verbose}");
+    }
+
+    #[test]
+    fn the_events_that_may_be_missing_are_bounded() {
+        let text = text(Summary { n_missing_max: 2044, ..damaged(1, 1) }, None, false);
+        let expected = "t.json.spool: 5 events of 1 thread recovered to t.json; \
+                        1 damaged place skipped, up to 2,044 events missing:\n  byte 0: odd\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -27,6 +27,11 @@ pub(crate) fn losses(losses: &Losses, recordings: &Recordings) -> String {
     if lost_texts > 0 {
         parts.push(format!("{} of arguments lost by the recorder", count(lost_texts, "text")));
     }
+    let sum = |of: fn(&Recording) -> u64| recordings.first.iter().map(of).fold(0, u64::saturating_add);
+    let damaged_places = sum(|it| it.damaged_places);
+    if damaged_places > 0 {
+        parts.push(damaged(damaged_places, sum(|it| it.missing_events_max)));
+    }
     if losses.n > 0 {
         let (places, bytes) = (count(losses.n, "place"), count(losses.n_bytes, "byte"));
         // Without losses of the recorder, it is clear that these are losses of reading.
@@ -37,6 +42,12 @@ pub(crate) fn losses(losses: &Losses, recordings: &Recordings) -> String {
         });
     }
     if parts.is_empty() { "none".to_owned() } else { format!("{DAMAGE}{}{DAMAGE:#}", parts.join("; ")) }
+}
+
+/// Returns the description of damage in a spool.
+fn damaged(n_places: u64, missing_events_max: u64) -> String {
+    let (places, events) = (count(n_places, "damaged place"), count(missing_events_max, "event"));
+    format!("{places} in the spool, up to {events} missing")
 }
 
 fn stopped(recordings: &Recordings) -> String {
@@ -104,6 +115,9 @@ fn describe(recording: &Recording) -> Vec<String> {
     if recording.lost_texts > 0 {
         let texts = count(recording.lost_texts, "text");
         notes.push(format!("{texts} of arguments lost: shown as `(lost)`"));
+    }
+    if recording.damaged_places > 0 {
+        notes.push(damaged(recording.damaged_places, recording.missing_events_max));
     }
     if recording.unfinished > 0 {
         let spans = count(recording.unfinished, "span");

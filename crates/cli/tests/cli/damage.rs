@@ -53,13 +53,69 @@ fn overwritten_bytes_damage_only_their_chunk() {
     spool[at..at + 64].fill(0xff);
     let run = recover(&scene, &spool).expect_code(1);
     let (line, places) = run.stderr.split_once('\n').unwrap();
-    let expected = " events of 2 threads recovered to bad.json; the spool is kept, because not all of it could be read; \
-                    1 damaged place skipped:";
-    assert!(line.contains(expected), "{line}");
+    let expected = " recovered to bad.json; the spool is kept, because not all of it could be read; 1 damaged place skipped, up to ";
+    let (_, missing) = line.split_once(expected).unwrap_or_else(|| panic!("{line}"));
+    let n_missing = missing.strip_suffix(" events missing:").unwrap().replace(',', "");
     let offset = places.trim().strip_prefix("byte ").unwrap().split(':').next().unwrap();
     let offset: usize = offset.parse().unwrap();
     assert!((at - 64..at + 64).contains(&offset), "{places}");
-    assert!(places.ends_with("the rest of the chunk was skipped\n"), "{places}");
+    assert!(places.ends_with(&format!("the rest of the chunk was skipped: up to {n_missing} events\n")), "{places}");
+}
+
+/// Recovers a spool of 40,000 spans after damage, and returns the message about it. Checks that the loss is reported by
+/// the command and in the trace, with a bound that holds.
+#[track_caller]
+fn message_about(damage: impl Fn(&mut Vec<u8>, usize)) -> String {
+    let scene = spool_of_killed_process(20_000);
+    let mut spool = scene.read("trace.json.spool");
+    let n_used = spool.chunks(CHUNK_BYTES).rposition(|chunk| chunk.starts_with(b"FTEVENTS")).unwrap() + 1;
+    assert!(n_used > 30, "{n_used} chunks");
+    damage(&mut spool, n_used);
+    scene.write("trace.json.spool", &spool);
+    let run = scene.run("recover --json trace.json.spool").expect_code(1);
+    assert!(!run.stderr.contains("none lost"), "{run:#?}");
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let n_lost = 40_000 - report["events"].as_u64().unwrap();
+    let n_missing_max = report["missing_events_max"].as_u64().unwrap();
+    assert!(n_lost > 0 && n_lost <= n_missing_max, "{n_lost} of {n_missing_max}: {run:#?}");
+    assert_eq!(report["recorder"]["missing_events_max"], n_missing_max);
+    let run = scene.run("summary trace.json").expect_code(0);
+    let losses = run.stdout.lines().find(|line| line.starts_with("losses ")).unwrap();
+    assert!(losses.contains("1 damaged place in the spool, up to "), "{losses}");
+    report["diagnostics"][0]["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_zeroed_region_of_chunks_is_reported_with_a_bound() {
+    let message = message_about(|spool, _| spool[10 * CHUNK_BYTES..20 * CHUNK_BYTES].fill(0));
+    assert_eq!(message, "expected 10 chunks, found zeros: up to 20440 events are missing");
+}
+
+#[test]
+fn a_spool_that_is_cut_at_a_chunk_is_reported_with_a_bound() {
+    let message = message_about(|spool, n_used| spool.truncate((n_used - 5) * CHUNK_BYTES));
+    assert_eq!(message, "the file ends here, 5 chunks are missing: up to 10220 events");
+}
+
+#[test]
+fn a_zeroed_page_is_reported_wherever_it_is_in_a_chunk() {
+    let first = message_about(|spool, _| spool[10 * CHUNK_BYTES..][..4096].fill(0));
+    assert_eq!(first, "expected a chunk, found zeros: up to 2044 events are missing");
+    for page in [1, 4, 7] {
+        let message = message_about(|spool, _| spool[10 * CHUNK_BYTES + page * 4096..][..4096].fill(0));
+        assert!(message.contains("the rest of the chunk was skipped: up to "), "{page}: {message}");
+    }
+}
+
+#[test]
+fn a_spool_without_its_unused_end_has_lost_nothing() {
+    let scene = spool_of_killed_process(3000);
+    let mut spool = scene.read("trace.json.spool");
+    let n_used = spool.chunks(CHUNK_BYTES).rposition(|chunk| !chunk.starts_with(b"FTUNUSED")).unwrap() + 1;
+    spool.truncate(n_used * CHUNK_BYTES);
+    scene.write("trace.json.spool", &spool);
+    let run = scene.run("recover trace.json.spool").expect_code(0);
+    assert!(run.stderr.ends_with("6,000 events of 2 threads recovered to trace.json; none lost\n"), "{run:#?}");
 }
 
 #[test]
@@ -178,7 +234,7 @@ fn a_spool_of_another_version_is_refused() {
     recover(&scene, &spool).expect(
         2,
         "",
-        "error: bad.json.spool: byte 64: expected version 1 to 2, found version 99\n\n\
+        "error: bad.json.spool: byte 64: expected version 1 to 3, found version 99\n\n\
          hint: use the version of ferrum-trace that recorded it\n",
     );
 }

@@ -134,7 +134,10 @@ impl Converter {
     pub fn tail<R: ReadAt + ?Sized>(&self, source: &R) -> Result<Vec<u8>, Error> {
         let summary = self.summary(source)?;
         // An empty recording states nothing, except that it continues an earlier part.
-        let is_stated = self.state.has_threads() || summary.dropped > 0 || Header::read(source)?.part > 0;
+        let is_stated = self.state.has_threads()
+            || summary.dropped > 0
+            || summary.n_diagnostics > 0
+            || Header::read(source)?.part > 0;
         let about = is_stated.then(|| self.about(source, &summary)).transpose()?;
         let dictionary = &self.progress.dictionary;
         let open = OpenSlices::new(source, &self.open_spans, dictionary);

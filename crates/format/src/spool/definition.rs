@@ -105,6 +105,33 @@ pub fn write_thread(bytes: &mut Vec<u8>, id: u32, os_id: u64, name: &str) {
     put(bytes, TAG_THREAD, id, &[os_id, 0], [name]);
 }
 
+/// Returns the bytes of the definition of a thread in a ring, without padding, and their number. Does not allocate.
+pub fn thread_bytes(id: u32, os_id: u64, name: &str) -> (usize, impl Iterator<Item = u8>) {
+    let numbers = [os_id, 0].map(u64::to_le_bytes);
+    unpadded(TAG_THREAD, id, numbers.as_flattened().len(), std::iter::once(name), numbers.into_iter().flatten())
+}
+
+/// Returns the bytes of the definition of a site, without padding, and their number. Does not allocate.
+pub fn site_bytes<'a>(id: u32, texts: impl Iterator<Item = &'a str> + Clone) -> (usize, impl Iterator<Item = u8>) {
+    unpadded(TAG_SITE, id, 0, texts, std::iter::empty())
+}
+
+fn unpadded<'a>(
+    tag: u8,
+    id: u32,
+    n_number_bytes: usize,
+    texts: impl Iterator<Item = &'a str> + Clone,
+    numbers: impl Iterator<Item = u8>,
+) -> (usize, impl Iterator<Item = u8>) {
+    let n_payload = n_number_bytes + texts.clone().map(|text| 4 + text.len()).sum::<usize>();
+    let texts = texts.flat_map(|text| (text.len() as u32).to_le_bytes().into_iter().chain(text.bytes()));
+    (8 + n_payload, first_word(tag, id, n_payload).to_le_bytes().into_iter().chain(numbers).chain(texts))
+}
+
+fn first_word(tag: u8, id: u32, n_payload: usize) -> u64 {
+    u64::from(id) | ((n_payload as u64) << 32) | (u64::from(tag) << 56)
+}
+
 fn put<'a>(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: impl IntoIterator<Item = &'a str>) {
     bytes.clear();
     bytes.extend_from_slice(&[0; 8]);
@@ -115,9 +142,8 @@ fn put<'a>(bytes: &mut Vec<u8>, tag: u8, id: u32, numbers: &[u64], texts: impl I
         bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
         bytes.extend_from_slice(text.as_bytes());
     }
-    let n_payload = (bytes.len() - 8) as u64;
-    let first = u64::from(id) | (n_payload << 32) | (u64::from(tag) << 56);
-    bytes[..8].copy_from_slice(&first.to_le_bytes());
+    let n_payload = bytes.len() - 8;
+    bytes[..8].copy_from_slice(&first_word(tag, id, n_payload).to_le_bytes());
     bytes.resize(bytes.len().next_multiple_of(8), 0);
 }
 
@@ -155,6 +181,9 @@ impl<'a> Definition<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<(Option<Self>, usize), &'static str> {
         let (first, rest) = bytes.split_first_chunk::<8>().ok_or("fewer than 8 bytes are left")?;
         let first = u64::from_le_bytes(*first);
+        if first == 0 {
+            return Err("expected a definition, found zeros");
+        }
         let n_payload = ((first >> 32) & 0xff_ffff) as usize;
         let payload = rest.get(..n_payload).ok_or("the definition does not fit into the rest of the chunk")?;
         let size = (8 + n_payload).next_multiple_of(8).min(bytes.len());
@@ -209,6 +238,18 @@ impl<'a> Payload<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn definitions_without_allocation_are_the_same() {
+        let site = Definition::Site { id: 7, name: "n".into(), category: "cat".into(), keys: vec!["key".into()] };
+        let thread = Definition::Thread { id: u32::MAX, os_id: 4711, dropped: 0, name: "worker".into() };
+        let (n_site, site_bytes) = site_bytes(7, ["n", "cat", "key"].into_iter());
+        let (n_thread, thread_bytes) = thread_bytes(u32::MAX, 4711, "worker");
+        let bytes: [Vec<u8>; 2] = [site_bytes.collect(), thread_bytes.collect()];
+        assert_eq!([bytes[0].len(), bytes[1].len()], [n_site, n_thread]);
+        assert_eq!(Definition::read(&bytes[0]), Ok((Some(site), n_site)));
+        assert_eq!(Definition::read(&bytes[1]), Ok((Some(thread), n_thread)));
+    }
 
     #[test]
     fn every_definition_is_read_back() {

@@ -241,7 +241,7 @@ pub(crate) struct ChromeEventEncoder<const WHOLE: bool> {
 
 impl<const WHOLE: bool> EventEncoder for ChromeEventEncoder<WHOLE> {
     #[inline(always)]
-    fn plain_slice(&mut self, _site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
+    fn plain_slice(&mut self, site: &Site, thread: &Thread, start: u64, end: u64) {
         let out = &mut self.out;
         site.slice_head.push_to(out);
         push_times::<WHOLE>(out, start, end);

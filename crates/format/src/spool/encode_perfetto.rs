@@ -242,7 +242,7 @@ fn loose_words(head: &[u8]) -> (&str, &str) {
 #[derive(Debug)]
 pub(crate) struct PerfettoEventEncoder {
     encoder: Encoder,
-    /// Interned texts of sites, by the number of the site.
+    /// Interned texts of sites, by [`Site::index`].
     sites: Vec<SiteWords>,
     counters: Vec<CounterRow>,
     /// The uuids of all counters so far.
@@ -260,23 +260,23 @@ struct SiteWords {
 impl PerfettoEventEncoder {
     /// Returns name and category of a site for any event of this unit.
     #[inline]
-    fn words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
-        match self.sites.get(site_id as usize) {
+    fn words<'s>(&mut self, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
+        match self.sites.get(site.index as usize) {
             Some(words) if words.name != 0 => (Word::Interned(words.name), Some(Word::Interned(words.category))),
-            _ => self.new_words(site_id, site),
+            _ => self.new_words(site),
         }
     }
 
     #[cold]
-    fn new_words<'s>(&mut self, site_id: u32, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
+    fn new_words<'s>(&mut self, site: &'s Site) -> (Word<'s>, Option<Word<'s>>) {
         let (name, category) = (self.encoder.name(&site.name), self.encoder.category(&site.category));
-        if let (Word::Interned(name), Word::Interned(category)) = (name, category) {
+        if let (Word::Interned(name), Word::Interned(category), true) = (name, category, site.index > 0) {
             let keys = site.keys.iter().map(|key| match self.encoder.key(key) {
                 Word::Interned(id) => id,
                 Word::Inline(_) => 0,
             });
             let keys = keys.collect();
-            let index = site_id as usize;
+            let index = site.index as usize;
             if self.sites.len() <= index {
                 self.sites.resize_with(index + 1, SiteWords::default);
             }
@@ -290,13 +290,13 @@ impl PerfettoEventEncoder {
         if event.first_arg() > 0 {
             return (self.encoder.name(&event.site.name), Some(self.encoder.category(&event.site.category)));
         }
-        self.words(event.record.site, event.site)
+        self.words(event.site)
     }
 
     /// Writes the arguments of an event, after its name and category.
     fn push_args<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>) {
         let Self { encoder, sites, .. } = self;
-        let keys = sites.get(event.record.site as usize).map_or(&[][..], |words| &words.keys);
+        let keys = sites.get(event.site.index as usize).map_or(&[][..], |words| &words.keys);
         for n in event.first_arg()..event.args_end() {
             let value = finite_or_text(event.value(n));
             match keys.get(n) {
@@ -324,8 +324,8 @@ impl PerfettoEventEncoder {
 
 impl EventEncoder for PerfettoEventEncoder {
     #[inline(always)]
-    fn plain_slice(&mut self, site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64) {
-        let (name, category) = self.words(site_id, site);
+    fn plain_slice(&mut self, site: &Site, thread: &Thread, start: u64, end: u64) {
+        let (name, category) = self.words(site);
         let track = uuid::thread(thread.row);
         self.encoder.begin(start, track, name, category);
         self.encoder.end(end, track);

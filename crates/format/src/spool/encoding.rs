@@ -59,8 +59,8 @@ pub(crate) struct CounterRow {
 
 /// Encodes the events of some pieces; each worker has its own.
 pub(crate) trait EventEncoder {
-    /// Writes a slice without arguments, by far the most frequent event. `site_id` is the number of its site.
-    fn plain_slice(&mut self, site_id: u32, site: &Site, thread: &Thread, start: u64, end: u64);
+    /// Writes a slice without arguments, by far the most frequent event.
+    fn plain_slice(&mut self, site: &Site, thread: &Thread, start: u64, end: u64);
     /// Writes a slice on the track of its thread.
     fn slice<R: ReadAt + ?Sized>(&mut self, event: &Event<'_, R>);
     /// Writes an instant, or a point of an async event or a flow. `kind` may differ from the kind of the record.

@@ -2,7 +2,7 @@
 
 use super::layout::{CHUNK_BYTES, chunk};
 use super::progress::{Piece, Progress, missing_bytes, read_chunk_into};
-use super::record::{Record, RecordKind};
+use super::record::{Record, RecordKind, SITE_INLINE};
 use super::summary::Summary;
 use crate::{Error, ReadAt};
 
@@ -29,28 +29,39 @@ impl EventCounter {
         self.progress.summary(source, self.n_events)
     }
 
+    /// Counts the events of a piece that the trace will have: those whose thread and name are defined.
     fn count_piece(&mut self, piece: Piece, bytes: &[u8]) -> u64 {
         let start = piece.chunk * CHUNK_BYTES as u64;
         let whole = &bytes[..piece.to.min(bytes.len())];
         if whole.len() < piece.to {
             self.progress.damage.add(start + whole.len() as u64, missing_bytes(piece.to - whole.len()));
         }
-        let mut at = piece.from.max(8 * chunk::HEADER_WORDS);
-        let mut n_events = 0;
+        let mut at = 8 * chunk::HEADER_WORDS;
+        let (mut has_thread, mut n_events) = (false, 0);
         while at < whole.len() {
+            let is_new = at >= piece.from;
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
                 Err(bad) => {
-                    self.progress
-                        .damage
-                        .add(start + at as u64, format!("{}; the rest of the chunk was skipped", bad.0));
+                    if is_new {
+                        let message = format!("{}; the rest of the chunk was skipped", bad.0);
+                        self.progress.damage.add(start + at as u64, message);
+                    }
                     break;
                 }
             };
             at += record.size;
-            let is_event = !matches!(record.kind, RecordKind::Segment | RecordKind::Text | RecordKind::LongDuration);
-            n_events += u64::from(is_event);
+            if record.kind == RecordKind::Segment {
+                has_thread = self.progress.dictionary.thread(record.thread()).is_some();
+            } else if has_thread && is_new && record.is_event() {
+                n_events += u64::from(self.has_name(record.site));
+            }
         }
         n_events
+    }
+
+    fn has_name(&self, site: u32) -> bool {
+        let dictionary = &self.progress.dictionary;
+        site == SITE_INLINE || dictionary.site(site).is_some() || dictionary.overwritten_name(site).is_some()
     }
 }

@@ -24,6 +24,8 @@ pub(crate) fn encode(recording: &Recording, clock: &str) -> Vec<u8> {
         (about::RANK, recording.rank.map(u64::from)),
         (about::UNFINISHED, Some(recording.unfinished).filter(|&n| n > 0)),
         (about::LOST_TEXTS, Some(recording.lost_texts).filter(|&n| n > 0)),
+        (about::DAMAGED_PLACES, Some(recording.damaged_places).filter(|&n| n > 0)),
+        (about::MISSING_EVENTS_MAX, Some(recording.missing_events_max).filter(|&n| n > 0)),
     ];
     for (key, number) in numbers {
         if let Some(number) = number {

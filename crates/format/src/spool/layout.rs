@@ -9,7 +9,11 @@
 //! ```
 //!
 //! A chunk's `LEN` word is stored after the bytes it covers, so the bytes below it are complete at any moment, even
-//! after the process was killed. A chunk of zeros has been reserved and not used.
+//! after the process was killed.
+//!
+//! A chunk that is reserved has [`UNUSED_MAGIC`] before it can be used, and the header word
+//! [`CHUNKS_USED`](file::CHUNKS_USED) is raised before a chunk is handed out. A chunk below that number which is zeros,
+//! or beyond the end of the file, is therefore missing data.
 
 /// Size of a chunk: about 2,000 spans. A thread writes to one chunk at a time.
 pub const CHUNK_BYTES: usize = 32 * 1024;
@@ -20,10 +24,14 @@ pub const CHUNK_WORDS: usize = CHUNK_BYTES / 8;
 /// The version of the layout. It is raised with any change to this file, `record.rs` or `definition.rs` that an older
 /// reader would misread, and a spool of the previous version is added to `tests/data`.
 ///
-/// Version 2 added chunks of open spans; a spool of version 1 has none.
-pub const VERSION: u64 = 2;
+/// Version 2 added chunks of open spans; a spool of version 1 has none. Version 3 added the mark of unused chunks with
+/// the number of used ones, thread numbers of 32 bits in segments, and the definitions of threads in the chunks of
+/// events of a ring.
+pub const VERSION: u64 = 3;
 /// The oldest version that can be read.
 pub(crate) const OLDEST_VERSION: u64 = 1;
+/// The first version with [`UNUSED_MAGIC`] and [`file::CHUNKS_USED`].
+pub(crate) const VERSION_WITH_USED_CHUNKS: u64 = 3;
 
 /// Extension of the name of a spool.
 pub const FILE_EXTENSION: &str = "spool";
@@ -38,6 +46,8 @@ pub const EVENTS_MAGIC: u64 = u64::from_le_bytes(*b"FTEVENTS");
 pub const DEFINITIONS_MAGIC: u64 = u64::from_le_bytes(*b"FTDEFINE");
 /// First word of a chunk of open spans.
 pub const OPEN_SPANS_MAGIC: u64 = u64::from_le_bytes(*b"FTOPENSP");
+/// First word of a chunk that has been reserved and not used.
+pub const UNUSED_MAGIC: u64 = u64::from_le_bytes(*b"FTUNUSED");
 
 /// Word indexes within a chunk header.
 pub mod chunk {
@@ -55,6 +65,9 @@ pub mod chunk {
     pub const STATE: usize = 5;
     /// Number of times the chunk was emptied for reuse, times two; odd while it is being emptied.
     pub const GENERATION: usize = 6;
+    /// Chunks of definitions: their number in the order of writing, from 1. In a ring, it differs from the order in
+    /// the file.
+    pub const SEQUENCE: usize = 7;
     /// Words of the header.
     pub const HEADER_WORDS: usize = 8;
 }
@@ -97,6 +110,8 @@ pub mod file {
     pub const CONTINUED: usize = 19;
     /// Number of refused dumps of a ring: a word for each [`DumpRefusal`](super::DumpRefusal), in their order.
     pub const DUMPS_REFUSED: usize = 20;
+    /// Number of chunks, from the start of the file, that have been handed out. Those behind it contain nothing.
+    pub const CHUNKS_USED: usize = 32;
     /// First word after the file header, where definitions begin.
     pub const HEADER_WORDS: usize = 64;
 }
@@ -108,7 +123,7 @@ pub mod file {
 /// level when it begins and empties it when it ends.
 ///
 /// ```text
-/// header │ thread │ slots │ limit │ …
+/// header │ thread │ slots │ limit │ the system's thread id │ name: 4 words
 /// slot   │ start  │ head  │ up to 6 arguments
 /// ```
 ///
@@ -127,6 +142,13 @@ pub mod open_spans {
     pub const SLOTS: usize = 1;
     /// Word of the header: number of slots that the thread may use. Zero makes it request another stack.
     pub const LIMIT: usize = 2;
+    /// Word of the header: the system's id of the thread.
+    pub const OS_ID: usize = 3;
+    /// First word of the header with the thread's name, padded with zeros. In a ring, the thread may have no other
+    /// definition.
+    pub const NAME: usize = 4;
+    /// Maximum length of that name in bytes. Longer names are cut.
+    pub const NAME_BYTES: usize = 8 * (LINE_WORDS - NAME);
 
     /// Word of a slot: the begin of the span in clock ticks.
     pub const START: usize = 0;

@@ -6,6 +6,7 @@
 
 mod begins_present;
 mod calibration;
+mod chunk_names;
 mod converter;
 mod definition;
 mod diagnostic;
@@ -31,7 +32,7 @@ mod summary;
 mod text;
 
 pub use converter::{Batch, Converter, to_chrome, to_chrome_bytes, to_format, write_whole};
-pub use definition::{Definition, THREAD_DROPPED_WORD, write_site, write_thread};
+pub use definition::{Definition, THREAD_DROPPED_WORD, site_bytes, thread_bytes, write_site, write_thread};
 pub use diagnostic::Diagnostic;
 pub use event_counter::EventCounter;
 pub use layout::{FILE_ENDING, FILE_EXTENSION};

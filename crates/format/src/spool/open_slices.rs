@@ -1,17 +1,23 @@
 //! Converts open spans to slices that end at the end of the file.
 
+use super::chunk_names::ChunkNames;
 use super::dictionary::{Dictionary, Site};
 use super::encoding::Event;
 use super::open_span::OpenSpan;
 use super::piece::inline_site_of;
-use super::record::SITE_INLINE;
+use super::record::{Record, SITE_INLINE};
 use super::text::Texts;
 use crate::ReadAt;
+use std::sync::Arc;
 
 /// Maximum number of threads in the list of [`OpenSlices::by_thread`].
 const THREADS_MAX: usize = 100;
 /// Maximum length of the list of names of one thread.
 const STACK_BYTES_MAX: usize = 1000;
+
+fn is_inline(record: &Record<'_>) -> bool {
+    record.site == SITE_INLINE
+}
 
 /// Open spans with their times and names.
 pub(crate) struct OpenSlices<'a, R: ?Sized> {
@@ -25,17 +31,21 @@ struct TimedSpan<'a> {
     span: &'a OpenSpan,
     /// Nanoseconds.
     start: u64,
-    /// The site, if the span carries its own name.
-    inline_site: Option<Site>,
+    /// The site, if the span carries its own name, or a chunk of events defines it.
+    inline_site: Option<Arc<Site>>,
 }
 
 impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
     pub(crate) fn new(source: &'a R, spans: &'a [OpenSpan], dictionary: &Dictionary) -> Self {
         let texts = Texts::of_spool(source);
         let mut clock = dictionary.calibration.cursor();
+        let mut chunk_names = ChunkNames::new(source);
         let timed = spans.iter().map(|span| {
-            let record = span.record().filter(|record| record.site == SITE_INLINE);
-            let inline_site = record.map(|record| inline_site_of(&texts, &record));
+            let record = span.record().filter(|record| dictionary.site(record.site).is_none_or(|_| is_inline(record)));
+            let inline_site = record.and_then(|record| match is_inline(&record) {
+                true => Some(Arc::new(inline_site_of(&texts, &record))),
+                false => chunk_names.find(dictionary, record.site, span.thread, span.start),
+            });
             TimedSpan { span, start: clock.nanos_since_start(span.start), inline_site }
         });
         let spans = timed.collect();
@@ -75,7 +85,8 @@ impl<'a, R: ReadAt + ?Sized> OpenSlices<'a, R> {
     pub(crate) fn events<'s>(&'s self, dictionary: &'s Dictionary, end: u64) -> Vec<Event<'s, R>> {
         let events = self.spans.iter().filter_map(|timed| {
             let record = timed.span.record()?;
-            let site = timed.inline_site.as_ref().or_else(|| dictionary.site(record.site))?;
+            let site = timed.inline_site.as_deref().or_else(|| dictionary.site(record.site));
+            let site = site.or_else(|| dictionary.overwritten_name(record.site))?;
             let thread = dictionary.thread(timed.span.thread)?;
             Some(Event { texts: &self.texts, record, site, thread, start: timed.start, end })
         });

@@ -14,6 +14,9 @@ const FIRST_STACK: usize = 8 * chunk::HEADER_WORDS;
 pub(crate) struct OpenSpan {
     /// The thread's number in the spool.
     pub thread: u32,
+    /// The system's id of the thread, and its name, as its stack has them.
+    pub os_id: u64,
+    pub name: String,
     /// Begin in ticks.
     pub start: u64,
     record: Vec<u8>,
@@ -25,7 +28,7 @@ impl OpenSpan {
         Record::read(&self.record).ok()
     }
 
-    fn new(thread: u32, slot: &[u8]) -> Option<Self> {
+    fn new(thread: u32, header: &[u8], slot: &[u8]) -> Option<Self> {
         let (site, n_args, types) = stack::split_head(word(slot, stack::HEAD));
         if site == 0 || n_args > stack::ARGS_MAX {
             return None;
@@ -42,7 +45,10 @@ impl OpenSpan {
             put(types);
         }
         (0..n_args).for_each(|n| put(word(slot, stack::ARGS + n)));
-        Some(Self { thread, start: word(slot, stack::START), record })
+        let name =
+            header.get(8 * stack::NAME..).unwrap_or_default().split(|&byte| byte == 0).next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name).into_owned();
+        Some(Self { thread, os_id: word(header, stack::OS_ID), name, start: word(slot, stack::START), record })
     }
 }
 
@@ -50,16 +56,24 @@ fn word(line: &[u8], n: usize) -> u64 {
     line.get(8 * n..8 * n + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
+/// Returns the offset in a chunk from which its stacks cannot be read, if it is damaged.
+pub(crate) fn unreadable_from(bytes: &[u8]) -> Option<usize> {
+    let end = stacks(bytes).last().map_or(FIRST_STACK, |stack| stack.slots.end);
+    (word(bytes, chunk::LEN) != end as u64).then_some(end)
+}
+
 /// Returns the spans in the stacks of a chunk, each stack outermost first.
 pub(crate) fn spans_of_chunk(bytes: &[u8]) -> Vec<OpenSpan> {
     let mut spans = Vec::new();
     for stack in stacks(bytes) {
-        let thread = word(&bytes[stack.header], stack::THREAD);
+        let header = &bytes[stack.header];
+        let thread = word(header, stack::THREAD);
         let Some(thread) = u32::try_from(thread).ok().filter(|&thread| thread != 0) else {
             continue;
         };
         let mut last_start = 0;
-        for span in bytes[stack.slots].chunks_exact(LINE_BYTES).filter_map(|slot| OpenSpan::new(thread, slot)) {
+        let slots = bytes[stack.slots].chunks_exact(LINE_BYTES);
+        for span in slots.filter_map(|slot| OpenSpan::new(thread, header, slot)) {
             // The slots of a running thread are not read at the same moment, so an outer span may be younger than an
             // inner one.
             if span.start > last_start {
@@ -175,9 +189,32 @@ mod tests {
         let mut slot = [0; LINE_BYTES];
         let words = [9, stack::head(2, 6, 0x0222_2222), 1, 2, 3, 4, 5, 6_u64];
         slot.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
-        let span = OpenSpan::new(1, &slot).unwrap();
+        let span = OpenSpan::new(1, &[], &slot).unwrap();
         let record = span.record().unwrap();
         assert_eq!((0..record.n_args()).map(|n| record.arg(n).1).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_stack_has_the_name_of_its_thread() {
+        let mut bytes = chunk_of(&[(3, 4, &[(0, 10, 2)])]);
+        bytes[FIRST_STACK + 8 * stack::OS_ID] = 47;
+        bytes[FIRST_STACK + 8 * stack::NAME..][..6].copy_from_slice(b"worker");
+        let spans = spans_of_chunk(&bytes);
+        assert_eq!((spans[0].os_id, spans[0].name.as_str()), (47, "worker"));
+        // A name of all bytes has no end.
+        bytes[FIRST_STACK + 8 * stack::NAME..][..stack::NAME_BYTES].fill(b'n');
+        assert_eq!(spans_of_chunk(&bytes)[0].name, "n".repeat(stack::NAME_BYTES));
+    }
+
+    #[test]
+    fn a_zeroed_header_is_found() {
+        let mut bytes = chunk_of(&[(3, 4, &[(0, 10, 2)]), (0, 2, &[])]);
+        assert_eq!(unreadable_from(&bytes), None);
+        let second = FIRST_STACK + 5 * LINE_BYTES;
+        bytes[second..second + LINE_BYTES].fill(0);
+        assert_eq!(unreadable_from(&bytes), Some(second));
+        bytes[FIRST_STACK..].fill(0);
+        assert_eq!(unreadable_from(&bytes), Some(FIRST_STACK));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::begins_present::BeginsPresent;
 use super::calibration::Cursor;
-use super::diagnostic::Damage;
+use super::chunk_names::ChunkNames;
+use super::diagnostic::{Damage, events_max};
 use super::dictionary::{Dictionary, Site, Thread};
 use super::encoding::{CounterRow, Event, EventEncoder, push_loose_args};
 use super::layout::CHUNK_BYTES;
@@ -14,7 +15,8 @@ use super::text::Texts;
 use crate::pack::Checksum;
 use crate::{Error, ReadAt};
 use ferrum_trace_model::Value;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 /// Size at which the output is emitted: more than a worker's share of an ordinary spool.
 const EMIT_BYTES: usize = 4 << 20;
@@ -76,6 +78,7 @@ pub(crate) struct PieceWriter<'a, R: ?Sized, S> {
     clock: Cursor<'a>,
     /// The begins in the spool, if it is a ring or a part of a rotating recording.
     begins: Option<&'a BeginsPresent>,
+    chunk_names: ChunkNames<'a, R>,
     encoder: S,
     written: PieceOutput,
     /// The last span so far: its thread, and its begin in ticks.
@@ -90,6 +93,23 @@ struct SegmentContext<'a> {
     base: u64,
 }
 
+/// A site of the dictionary, or one that was made for some events.
+enum EventSite<'a> {
+    Defined(&'a Site),
+    Made(Arc<Site>),
+}
+
+impl Deref for EventSite<'_> {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        match self {
+            Self::Defined(site) => site,
+            Self::Made(site) => site,
+        }
+    }
+}
+
 impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
     pub(crate) fn new(
         source: &'a R,
@@ -98,7 +118,17 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
         encoder: S,
     ) -> Self {
         let clock = dictionary.calibration.cursor();
-        Self { source, dictionary, clock, begins, encoder, written: PieceOutput::default(), last_span: (0, 0) }
+        let chunk_names = ChunkNames::new(source);
+        Self {
+            source,
+            dictionary,
+            clock,
+            begins,
+            chunk_names,
+            encoder,
+            written: PieceOutput::default(),
+            last_span: (0, 0),
+        }
     }
 
     /// Returns the output that has not been emitted.
@@ -121,7 +151,8 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
         let whole = &bytes[..piece.to.min(bytes.len())];
         if whole.len() < piece.to {
             let end = piece.chunk * CHUNK_BYTES as u64 + whole.len() as u64;
-            self.damage(end, missing_bytes(piece.to - whole.len()));
+            let n_missing = piece.to - whole.len();
+            self.written.damage.add_missing(end, events_max(n_missing), missing_bytes(n_missing));
         }
         let texts = Texts::of_chunk(self.source, piece.chunk, whole);
         let mut at = 8 * super::layout::chunk::HEADER_WORDS;
@@ -136,7 +167,9 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
             let record = match Record::read(&whole[at..]) {
                 Ok(record) => record,
                 Err(bad) => {
-                    self.damage(offset, format!("{}; the rest of the chunk was skipped", bad.0));
+                    let n_missing = events_max(whole.len() - at);
+                    let message = format!("{}; the rest of the chunk was skipped: up to {n_missing} events", bad.0);
+                    self.written.damage.add_missing(offset, n_missing, message);
                     break;
                 }
             };
@@ -148,7 +181,7 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
                     long_duration = record.leading(0);
                     continue;
                 }
-                RecordKind::Text => {}
+                RecordKind::Text | RecordKind::Definition => {}
                 _ if !is_new => {}
                 _ => match segment {
                     Some(segment) => self.event(&texts, segment, record, long_duration, offset),
@@ -174,8 +207,7 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
         let Some(SegmentContext { thread_id, thread: Some(thread), base }) = segment else {
             return false;
         };
-        let site_id = site;
-        let Some(site) = self.dictionary.site(site_id) else {
+        let Some(site) = self.dictionary.site(site) else {
             return false;
         };
         let end = base.wrapping_add(end);
@@ -186,7 +218,7 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
         self.note_thread(thread_id);
         self.written.n_events += 1;
         self.written.last = self.written.last.max(end);
-        self.encoder.plain_slice(site_id, site, thread, start, end);
+        self.encoder.plain_slice(site, thread, start, end);
         true
     }
 
@@ -198,11 +230,13 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
     }
 
     fn segment(&self, record: &Record<'_>) -> SegmentContext<'a> {
-        SegmentContext { thread_id: record.site, thread: self.dictionary.thread(record.site), base: record.leading(0) }
+        let thread_id = record.thread();
+        SegmentContext { thread_id, thread: self.dictionary.thread(thread_id), base: record.leading(0) }
     }
 
+    /// Reports an event that was skipped.
     fn damage(&mut self, offset: u64, message: impl Into<String>) {
-        self.written.damage.add(offset, message);
+        self.written.damage.add_missing(offset, 1, message);
     }
 
     fn event(&mut self, texts: &Texts<'_, R>, segment: SegmentContext<'a>, record: Record<'_>, long: u64, offset: u64) {
@@ -211,18 +245,9 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
             return;
         };
         let (start, end) = self.times(segment, &record, long);
-        let inline_site;
-        let site = if record.site == SITE_INLINE {
-            inline_site = inline_site_of(texts, &record);
-            &inline_site
-        } else {
-            match self.dictionary.site(record.site) {
-                Some(site) => site,
-                None => {
-                    self.damage(offset, format!("an event of the unknown site {} was skipped", record.site));
-                    return;
-                }
-            }
+        let Some(site) = self.site_of(texts, segment, &record, long) else {
+            self.damage(offset, format!("an event of the unknown site {} was skipped", record.site));
+            return;
         };
         self.written.n_events += 1;
         if !matches!(record.kind, RecordKind::Pushed | RecordKind::PushedShort) {
@@ -238,7 +263,7 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
         if matches!(record.kind, RecordKind::Span | RecordKind::Escaped) {
             self.last_span = (segment.thread_id, start_ticks(segment, &record, long));
         }
-        let event = Event { texts, record, site, thread, start, end };
+        let event = Event { texts, record, site: &site, thread, start, end };
         match record.kind {
             RecordKind::Span | RecordKind::FirstLap => self.encoder.slice(&event),
             RecordKind::Escaped
@@ -251,6 +276,32 @@ impl<'a, R: ReadAt + ?Sized, S: EventEncoder> PieceWriter<'a, R, S> {
             RecordKind::Counter => self.encoder.counter(&event),
             _ => self.point(segment.thread_id, &event),
         }
+    }
+
+    /// Returns the site of an event: a defined one, one that the record itself has, or one that a chunk defines.
+    fn site_of(
+        &mut self,
+        texts: &Texts<'_, R>,
+        segment: SegmentContext<'a>,
+        record: &Record<'_>,
+        long: u64,
+    ) -> Option<EventSite<'a>> {
+        if record.site == SITE_INLINE {
+            return Some(EventSite::Made(Arc::new(inline_site_of(texts, record))));
+        }
+        if let Some(site) = self.dictionary.site(record.site) {
+            return Some(EventSite::Defined(site));
+        }
+        // Times that the program gives are of any clock; the record was written at its end.
+        let is_span = matches!(record.kind, RecordKind::Span | RecordKind::FirstLap | RecordKind::Escaped);
+        let end = segment.base.wrapping_add(record.end);
+        let start = if is_span { start_ticks(segment, record, long) } else { end };
+        if let Some(site) = self.chunk_names.find(self.dictionary, record.site, segment.thread_id, start) {
+            return Some(EventSite::Made(site));
+        }
+        let site = self.dictionary.overwritten_name(record.site)?;
+        self.written.n_lost_texts += 1;
+        Some(EventSite::Defined(site))
     }
 
     /// Writes a point. If its begin was overwritten or is in another part, an async event gets a begin at the start of

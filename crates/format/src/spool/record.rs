@@ -15,7 +15,8 @@ pub const TIME_BITS: u32 = 40;
 /// Mask of the end and of the duration.
 pub const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 /// Maximum number of a site.
-pub const SITE_MAX: u32 = (1 << 24) - 1;
+pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
+const SITE_BITS: u32 = 24;
 /// Bytes of a record without leading words or arguments.
 pub const HEADER_BYTES: usize = 16;
 /// Maximum length of a text; longer texts are cut, see [`cut_text`].
@@ -70,8 +71,8 @@ pub enum RecordKind {
     /// A slice pushed through the original engine's interface. Leading words: its `tid`, its duration in nanoseconds.
     /// Its argument, if any, is the text of a JSON object.
     Pushed = 13,
-    /// Starts a segment: the records that follow belong to another thread or have another base. Site: the thread.
-    /// Leading word: the base in ticks.
+    /// Starts a segment: the records that follow belong to another thread or have another base. Site and end: the
+    /// thread, see [`thread_word`]. Leading word: the base in ticks.
     Segment = 14,
     /// A text that a later event of this thread refers to. Leading words: a stamp, the length; then the bytes, padded.
     Text = 15,
@@ -83,12 +84,15 @@ pub enum RecordKind {
     /// A slice on a named track that a device measured, at which a flow may end. Leading words: those of
     /// [`RecordKind::TrackSpan`], the flow's id (0: none), the maximum error of its times in nanoseconds.
     Measured = 18,
+    /// The definition of a thread or a name in a chunk of events of a ring, so that it is overwritten together with the
+    /// events. Leading words: zero, the length; then the bytes of the definition.
+    Definition = 19,
 }
 
 impl RecordKind {
     fn from_bits(bits: u64) -> Option<Self> {
         use RecordKind::*;
-        const ALL: [RecordKind; 18] = [
+        const ALL: [RecordKind; 19] = [
             Span,
             Escaped,
             FirstLap,
@@ -107,6 +111,7 @@ impl RecordKind {
             LongDuration,
             PushedShort,
             Measured,
+            Definition,
         ];
         ALL.get((bits as usize).wrapping_sub(1)).copied()
     }
@@ -117,7 +122,7 @@ impl RecordKind {
         match self {
             Span | Escaped | FirstLap | Instant | Counter | PushedShort => 0,
             AsyncBegin | AsyncInstant | AsyncEnd | FlowStart | FlowStep | FlowEnd | Segment | LongDuration => 1,
-            Pushed | Text => 2,
+            Pushed | Text | Definition => 2,
             TrackSpan => 3,
             Measured => 5,
         }
@@ -157,6 +162,12 @@ impl Type {
 #[inline(always)]
 pub const fn first_word(site: u32, end: u64) -> u64 {
     ((site as u64) << TIME_BITS) | end
+}
+
+/// Returns the first word of a [`RecordKind::Segment`]: the lower 24 bits of its number in place of the site, the
+/// others in place of the end.
+pub const fn thread_word(thread: u32) -> u64 {
+    first_word(thread & SITE_MAX, (thread >> SITE_BITS) as u64)
 }
 
 /// Returns the second word of a record with up to [`ARGS_IN_HEADER`] arguments.
@@ -267,7 +278,7 @@ impl<'a> Record<'a> {
             return Err(BadRecord("impossible number of arguments"));
         };
         let n_payload = match kind {
-            RecordKind::Text => text_words(word_at(leading, 1))?,
+            RecordKind::Text | RecordKind::Definition => text_words(word_at(leading, 1))?,
             _ => n_args,
         };
         let (args, rest) = split(rest, n_payload)?;
@@ -296,6 +307,17 @@ impl<'a> Record<'a> {
     /// Returns the `n`th leading word.
     pub(crate) fn leading(&self, n: usize) -> u64 {
         word_at(self.leading, n)
+    }
+
+    /// Returns true if the record stands for an event, rather than for the records around it.
+    pub(crate) fn is_event(&self) -> bool {
+        use RecordKind::{Definition, LongDuration, Segment, Text};
+        !matches!(self.kind, Segment | Text | LongDuration | Definition)
+    }
+
+    /// Returns the thread of a [`RecordKind::Segment`].
+    pub(crate) fn thread(&self) -> u32 {
+        self.site | (self.end << SITE_BITS) as u32
     }
 
     /// Returns the `tid` of a slice pushed through the original engine's interface.
@@ -331,7 +353,7 @@ impl<'a> Record<'a> {
         (Type::from_bits(nibbles & 15), word_at(self.args, n))
     }
 
-    /// Returns the bytes of a [`RecordKind::Text`].
+    /// Returns the bytes of a [`RecordKind::Text`], or of a [`RecordKind::Definition`].
     pub(crate) fn text(&self) -> &'a [u8] {
         &self.args[..(self.leading(1) as usize).min(self.args.len())]
     }
@@ -380,6 +402,15 @@ mod tests {
         assert_eq!((record.n_args(), record.size), (0, 16));
         assert_eq!(second_word_pushed(TIME_MASK + 1, 0), None);
         assert_eq!(second_word_pushed(0, 1 << 16), None);
+    }
+
+    #[test]
+    fn the_number_of_a_thread_has_32_bits() {
+        for thread in [1, SITE_MAX, SITE_MAX + 1, u32::MAX] {
+            let bytes = bytes(&[thread_word(thread), second_word(RecordKind::Segment, 0, 0, 0), 5]);
+            let record = Record::read(&bytes).unwrap();
+            assert_eq!((record.kind, record.thread(), record.leading(0)), (RecordKind::Segment, thread, 5));
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Summary {
     pub diagnostics: Vec<Diagnostic>,
     /// Damage: number of places.
     pub n_diagnostics: u64,
+    /// Damage: upper bound for the number of events that are missing because of it.
+    pub n_missing_max: u64,
 }
 
 impl Summary {

@@ -344,7 +344,8 @@ pub fn set_thread_name(name: &str) {
         // The name is written with the first event: a thread without events is not in the trace.
         return;
     }
-    if let Some(id) = attach::thread_id() {
+    if let Some(id) = attach::thread_id().filter(|_| !attach::rename(name)) {
+        // The thread is ending.
         quietly(|| current::active()?.define_thread_name(id, name));
     }
 }

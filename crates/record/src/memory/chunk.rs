@@ -8,7 +8,7 @@
 //! value that is read back is used as a place without being bounded: [`len`] and [`limit`] mask what they load. Such a
 //! process can spoil the records of the chunk, and nothing else.
 
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk, state};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, UNUSED_MAGIC, chunk, state};
 use std::sync::atomic::Ordering;
 
 /// Bits of a length: multiples of 8 below two chunks. A full chunk's length, which is [`CHUNK_BYTES`], is one of them.
@@ -27,7 +27,12 @@ pub(crate) trait ChunkMemory {
     }
 }
 
-/// Makes a zeroed chunk writable.
+/// Marks a zeroed chunk as reserved and not used.
+pub(crate) fn mark_unused(memory: &impl ChunkMemory) {
+    memory.store(chunk::MAGIC, UNUSED_MAGIC, Ordering::Release);
+}
+
+/// Makes an unused chunk writable.
 pub(crate) fn activate(memory: &impl ChunkMemory, magic: u64, index: u64, header_words: usize) {
     memory.store(chunk::LEN, 8 * header_words as u64, Ordering::Relaxed);
     memory.store(chunk::LIMIT, CHUNK_BYTES as u64, Ordering::Relaxed);

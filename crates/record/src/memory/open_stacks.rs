@@ -15,7 +15,9 @@ use crate::memory::open_slot;
 use crate::memory::segment::MappedChunk;
 use ferrum_trace_format::spool::layout::CHUNK_WORDS;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
-use ferrum_trace_format::spool::layout::open_spans::{LIMIT, LINE_WORDS, SLOTS, SLOTS_MAX, THREAD};
+use ferrum_trace_format::spool::layout::open_spans::{
+    LIMIT, LINE_WORDS, NAME, NAME_BYTES, OS_ID, SLOTS, SLOTS_MAX, THREAD,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Levels of the stack that a thread gets first: 1 KiB with its header.
@@ -56,11 +58,19 @@ impl OpenStack {
         (0..self.n_levels).any(|level| open_slot::is_filled(self, level))
     }
 
-    /// Empties this stack and gives it to a thread.
-    fn give_to(&self, thread: u32) {
+    /// Empties this stack and gives it to a thread, or to none.
+    fn give_to(&self, owner: Option<&Owner>) {
         (0..self.n_levels).for_each(|level| open_slot::empty(self, level));
         self.store(SLOTS, self.n_levels as u64, Ordering::Relaxed);
         self.store(LIMIT, self.n_levels as u64, Ordering::Relaxed);
+        let (thread, os_id, name) = owner.map_or((0, 0, ""), |owner| (owner.thread, owner.os_id, owner.name()));
+        self.store(OS_ID, os_id, Ordering::Relaxed);
+        let mut bytes = [0; NAME_BYTES];
+        let end = name.floor_char_boundary(NAME_BYTES);
+        bytes[..end].copy_from_slice(&name.as_bytes()[..end]);
+        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            self.store(NAME + n, u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
         self.store(THREAD, thread.into(), Ordering::Release);
     }
 }
@@ -79,7 +89,7 @@ impl ChunkMemory for OpenStack {
 /// they are open.
 const STACKS_MAX: usize = 1 << 14;
 /// Bytes of a thread's name that an [`Owner`] keeps.
-const NAME_BYTES: usize = 63;
+const OWNER_NAME_BYTES: usize = 63;
 
 /// A thread that owns a stack.
 #[derive(Clone, Debug)]
@@ -88,7 +98,7 @@ pub(crate) struct Owner {
     pub thread: u32,
     /// The system's number of the thread.
     pub os_id: u64,
-    name: [u8; NAME_BYTES],
+    name: [u8; OWNER_NAME_BYTES],
     name_len: u8,
 }
 
@@ -96,8 +106,8 @@ impl Owner {
     /// Keeps the first bytes of the name, without an allocation: the caller may be a signal handler that interrupted
     /// the allocator.
     pub(crate) fn new(thread: u32, os_id: u64, name: &str) -> Self {
-        let len = name.floor_char_boundary(NAME_BYTES);
-        let mut kept = [0; NAME_BYTES];
+        let len = name.floor_char_boundary(OWNER_NAME_BYTES);
+        let mut kept = [0; OWNER_NAME_BYTES];
         kept[..len].copy_from_slice(&name.as_bytes()[..len]);
         Self { thread, os_id, name: kept, name_len: len as u8 }
     }
@@ -150,7 +160,7 @@ impl OpenStacks {
             None if level < SLOTS_MAX => self.make(n_levels, fresh)?,
             None => return None,
         };
-        stack.give_to(owner.thread);
+        stack.give_to(Some(&owner));
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.stack.is_at(&stack)) {
             entry.owner = Some(owner);
         }
@@ -168,7 +178,7 @@ impl OpenStacks {
         };
         let stack = OpenStack { chunk, at, n_levels };
         // The chunk may have had other content before, which must not look like an open span.
-        stack.give_to(0);
+        stack.give_to(None);
         chunk::publish(&stack.chunk, 8 * (at + n_words) as u64);
         if n_levels == FEW_LEVELS {
             self.chunk = Some((stack.chunk.clone(), at + n_words));

@@ -3,7 +3,10 @@
 //! The oldest chunk is overwritten first, but the last few chunks of each living thread stay as long as other threads
 //! have more: a thread that records much does not push out the last moments of a thread that records little. While a
 //! dump is pending, chunks from before its trigger stay in half of the ring, and recording continues in the other half.
-//! All memory is allocated at the start, since chunks are put here by threads that must not allocate.
+//!
+//! A thread that ends leaves a chunk with room. It counts as any other, and the next thread that begins continues in
+//! it: otherwise, many short threads would fill the ring with chunks that are nearly empty. All memory is allocated at
+//! the start, since chunks are put here by threads that must not allocate.
 
 use crate::memory::segment::MappedChunk;
 
@@ -27,6 +30,8 @@ struct Full {
     nanos: u64,
     /// The thread's next chunk.
     next: Option<u32>,
+    /// True if the thread has ended and left room for another thread.
+    has_room: bool,
 }
 
 /// The chunks of one thread, oldest first.
@@ -55,11 +60,28 @@ impl Ring {
 
     /// Adds a full chunk. Returns the chunk if it has no place here, which does not happen in a ring.
     pub(crate) fn put(&mut self, chunk: MappedChunk, thread: u32, nanos: u64) -> Result<(), MappedChunk> {
+        self.add(chunk, thread, nanos, false)
+    }
+
+    /// Adds the last chunk of a thread that ends. `has_room` is true if another thread may continue in it.
+    pub(crate) fn put_last(
+        &mut self,
+        chunk: MappedChunk,
+        thread: u32,
+        nanos: u64,
+        has_room: bool,
+    ) -> Result<(), MappedChunk> {
+        let added = self.add(chunk, thread, nanos, has_room);
+        self.end(thread);
+        added
+    }
+
+    fn add(&mut self, chunk: MappedChunk, thread: u32, nanos: u64, has_room: bool) -> Result<(), MappedChunk> {
         let place = chunk.index() as u32;
         let Some(slot) = self.chunks.get_mut(place as usize).filter(|slot| slot.is_none()) else {
             return Err(chunk);
         };
-        *slot = Some(Full { chunk, nanos, next: None });
+        *slot = Some(Full { chunk, nanos, next: None, has_room });
         match self.queues.iter_mut().find(|queue| queue.thread == thread) {
             Some(queue) => {
                 let last = std::mem::replace(&mut queue.last, place);
@@ -82,10 +104,36 @@ impl Ring {
     }
 
     /// Marks a thread as ended: its last chunks are no longer spared.
-    pub(crate) fn end(&mut self, thread: u32) {
+    fn end(&mut self, thread: u32) {
         if let Some(queue) = self.queues.iter_mut().find(|queue| queue.thread == thread) {
             queue.is_alive = false;
         }
+    }
+
+    /// Takes the latest chunk with room, so that another thread continues in it. If it is pinned, it is pinned again
+    /// when it is put back, as the first chunk of its thread.
+    pub(crate) fn take_with_room(&mut self) -> Option<MappedChunk> {
+        let left = self.queues.iter().enumerate().filter_map(|(n, queue)| {
+            let last = self.full(queue.last).filter(|last| last.has_room && !queue.is_alive)?;
+            Some((n, last.nanos))
+        });
+        let (n, _) = left.max_by_key(|&(_, nanos)| nanos)?;
+        let Queue { first, last, .. } = self.queues[n];
+        if first == last {
+            return self.take_first(n);
+        }
+        let mut before = first;
+        while let Some(next) = self.full(before)?.next.filter(|&next| next != last) {
+            before = next;
+        }
+        let full = self.chunks[last as usize].take()?;
+        if let Some(Some(before)) = self.chunks.get_mut(before as usize) {
+            before.next = None;
+        }
+        let queue = &mut self.queues[n];
+        (queue.last, queue.len) = (before, queue.len - 1);
+        queue.pinned = queue.pinned.map(|pinned| if pinned == last { before } else { pinned });
+        Some(full.chunk)
     }
 
     /// Pins the present chunks for a dump. Half of the ring may still be overwritten, oldest first; the rest stays
@@ -218,6 +266,37 @@ mod tests {
         assert!(record(&mut ring, 50).iter().all(|&index| index != 13 && index != 15));
         ring.end(1);
         assert!(record(&mut ring, 14).contains(&13));
+    }
+
+    #[test]
+    fn the_latest_chunk_that_an_ended_thread_has_left_is_continued() {
+        let mut ring = Ring::new(N);
+        let mut chunks = chunks("continued").into_iter();
+        let mut next = || chunks.next().unwrap();
+        let index = |taken: Option<MappedChunk>| taken.map(|chunk| chunk.index());
+        ring.put(next(), 1, 0).unwrap();
+        assert_eq!(index(ring.take_with_room()), None, "a full chunk has no room");
+        ring.put_last(next(), 1, 1, true).unwrap();
+        ring.put_last(next(), 2, 2, true).unwrap();
+        ring.put_last(next(), 3, 3, false).unwrap();
+        assert_eq!(index(ring.take_with_room()), Some(2));
+        assert_eq!(index(ring.take_with_room()), Some(1));
+        assert_eq!(index(ring.take_with_room()), None);
+        let rest: Vec<u64> = std::iter::from_fn(|| index(ring.take_before(u64::MAX))).collect();
+        assert_eq!(rest, [0, 3]);
+    }
+
+    #[test]
+    fn a_pinned_chunk_that_is_continued_stays_pinned() {
+        let mut ring = full_ring("continued-pinned");
+        let last = ring.take_before(u64::MAX).unwrap();
+        let index = last.index();
+        ring.put_last(last, 7, 50, true).unwrap();
+        ring.pin();
+        let continued = ring.take_with_room().unwrap();
+        assert_eq!(continued.index(), index);
+        ring.put_last(continued, 8, 60, true).unwrap();
+        assert!(record(&mut ring, 100).iter().all(|&taken| taken != index), "it was overwritten before it was copied");
     }
 
     #[test]

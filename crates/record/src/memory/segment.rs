@@ -218,6 +218,15 @@ impl Counter {
         // SAFETY: `_segment` keeps the memory mapped.
         unsafe { &*self.word }.fetch_add(n, Ordering::Relaxed);
     }
+
+    /// Raises the count to `n`, if it is less.
+    pub(crate) fn raise_to(&self, n: u64) {
+        // SAFETY: `_segment` keeps the memory mapped.
+        let word = unsafe { &*self.word };
+        if word.load(Ordering::Relaxed) < n {
+            word.fetch_max(n, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A full chunk, which does not keep its segment mapped.

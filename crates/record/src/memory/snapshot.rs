@@ -2,14 +2,15 @@
 //!
 //! A chunk that is overwritten while it is copied has a new generation, and is left out: its content was older than the
 //! chunks that are kept. Events are copied before definitions, so that the definitions they refer to are included, and
-//! before open spans, so that a span that ends meanwhile is not copied as both.
+//! before open spans, so that a span that ends meanwhile is not copied as both. A chunk that is left out is unused in
+//! the copy.
 
 use crate::error::Error;
 use crate::os::{file_size, private_file};
 use crate::util::turn::Turn;
 use ferrum_trace_format::ReadAt;
 use ferrum_trace_format::spool::empty_unstable_slots;
-use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, chunk};
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, EVENTS_MAGIC, OPEN_SPANS_MAGIC, UNUSED_MAGIC, chunk, file};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -39,20 +40,39 @@ impl Snapshot {
 fn copy(spool: &File, path: &Path) -> io::Result<File> {
     let copy = private_file::create_unnamed(path)?;
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    let mut is_copied = Vec::new();
     let mut turn = Turn::new();
     for events in [true, false] {
         // Chunks may have been added since events were copied, with definitions that the events need.
         let n_chunks = spool.metadata()?.len().div_ceil(CHUNK_BYTES as u64);
+        is_copied.resize(n_chunks as usize, false);
         for index in 0..n_chunks {
-            if read_chunk(spool, index, events, &mut chunk)? {
+            let is_consistent = read_chunk(spool, index, events, &mut chunk)?;
+            if is_consistent && index == 0 {
+                limit_chunks_used(&mut chunk, n_chunks);
+            }
+            let is_left_out = !events && !is_consistent && !is_copied[index as usize];
+            if is_left_out {
+                chunk.clear();
+                chunk.extend_from_slice(&UNUSED_MAGIC.to_le_bytes());
+            }
+            if is_consistent || is_left_out {
                 (&copy).seek(SeekFrom::Start(index * CHUNK_BYTES as u64))?;
                 (&copy).write_all(&chunk)?;
+                is_copied[index as usize] = true;
             }
             // The copy is urgent, since the ring is being overwritten, but it must not delay the recording threads.
             turn.yield_if_over();
         }
     }
     Ok(copy)
+}
+
+/// Limits the number of used chunks in the file header to those that are copied: more may have been added since.
+fn limit_chunks_used(header: &mut [u8], n_chunks: u64) {
+    if let Some(word) = header.get_mut(8 * file::CHUNKS_USED..).and_then(|rest| rest.first_chunk_mut::<8>()) {
+        *word = u64::from_le_bytes(*word).min(n_chunks).to_le_bytes();
+    }
 }
 
 /// Reads a chunk if it has events (or has none, by `events`) and is consistent. Returns false otherwise.

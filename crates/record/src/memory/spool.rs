@@ -12,8 +12,8 @@
 //!                                        │  ▼
 //!                                      partial
 //!
-//!  in a ring:            take_fresh          put_full, put_partial
-//!                 ring ──────────────▶ thread ────────────────────────▶ ring
+//!  in a ring:     take_fresh, take_partial      put_full, put_partial
+//!                 ring ──────────────────▶ thread ──────────────────▶ ring
 //! ```
 //!
 //! The keeper thread (`recording/keeper.rs`) fills `ready` ahead of need and empties `full`; the kernel keeps the
@@ -24,7 +24,7 @@
 
 use crate::memory::chunk;
 use crate::memory::ring::Ring;
-use crate::memory::segment::{MappedChunk, MappedSegment, WeakChunk};
+use crate::memory::segment::{Counter, MappedChunk, MappedSegment, WeakChunk};
 use crate::os::clock;
 use crate::os::file::reserve;
 use crate::os::file_size;
@@ -35,7 +35,7 @@ use ferrum_trace_model::settings::Extent;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Chunks that the file begins with: few, so that the start is fast.
@@ -84,6 +84,8 @@ pub(crate) struct Spool {
     /// Minimum time that they are kept, if there is room.
     kept_nanos: u64,
     n_overwritten: AtomicU64,
+    /// Number of chunks that have been handed out, in the file header.
+    n_used: OnceLock<Counter>,
 }
 
 #[derive(Debug)]
@@ -128,6 +130,7 @@ impl Spool {
             ring: ring.map(|_| Mutex::new(Ring::new((limit / CHUNK_BYTES as u64) as usize))),
             kept_nanos,
             n_overwritten: AtomicU64::new(0),
+            n_used: OnceLock::new(),
             file,
             limit,
             stopped: AtomicU64::new(0),
@@ -154,9 +157,25 @@ impl Spool {
         lock(&self.growth).n_bytes
     }
 
+    /// Counts the chunks that are handed out in a word of the file header, from which readers know which chunks of a
+    /// damaged file are missing.
+    pub(crate) fn count_used_in(&self, n_used: Counter) {
+        // The header itself has been handed out.
+        n_used.raise_to(1);
+        let _ = self.n_used.set(n_used);
+    }
+
     /// Takes an empty chunk. If none is ready, enlarges the file on the calling thread. The error is `None` if another
     /// thread takes too long to enlarge it.
     pub(crate) fn take_fresh(&self) -> Result<MappedChunk, Option<StopReason>> {
+        let fresh = self.take_empty()?;
+        if let Some(n_used) = self.n_used.get() {
+            n_used.raise_to(fresh.index() + 1);
+        }
+        Ok(fresh)
+    }
+
+    fn take_empty(&self) -> Result<MappedChunk, Option<StopReason>> {
         if self.is_cut.load(Ordering::Relaxed) {
             return Err(Some(StopReason::Truncated));
         }
@@ -228,8 +247,11 @@ impl Spool {
 
     /// Takes a chunk of an ended thread, if one has enough room.
     pub(crate) fn take_partial(&self) -> Option<MappedChunk> {
+        if let Some(ring) = &self.ring {
+            return lock(ring).take_with_room();
+        }
         while let Some(chunk) = self.partial.pop() {
-            if chunk::len(&chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64 {
+            if has_room(&chunk) {
                 return Some(chunk);
             }
             self.put_full(chunk, MANY_THREADS);
@@ -237,12 +259,16 @@ impl Spool {
         None
     }
 
-    /// Takes back the chunk of a thread that ends. In a ring it counts as full, because chunks are kept by thread and
-    /// by age.
+    /// Takes back the chunk of a thread that ends. In a ring it may be overwritten from now on.
     pub(crate) fn put_partial(&self, chunk: MappedChunk, thread: u32) {
         if let Some(ring) = &self.ring {
-            self.put_full(chunk, thread);
-            lock(ring).end(thread);
+            let has_room = has_room(&chunk);
+            if !has_room {
+                chunk::close(&chunk);
+            }
+            if let Err(chunk) = lock(ring).put_last(chunk, thread, clock::monotonic_nanos(), has_room) {
+                let _ = self.full.push(chunk);
+            }
             return;
         }
         if let Err(chunk) = self.partial.push(chunk) {
@@ -395,6 +421,9 @@ impl Spool {
         let segment = growth.place(segment);
         growth.n_bytes += segment.n_bytes();
         for n in 0..segment.n_chunks() {
+            chunk::mark_unused(&MappedSegment::chunk(&segment, n));
+        }
+        for n in 0..segment.n_chunks() {
             // The queue has room for the maximum of ready chunks and one segment more, so that no chunk is lost.
             let _ = self.ready.push(MappedSegment::chunk(&segment, n));
         }
@@ -490,6 +519,11 @@ impl Spool {
             }
         }
     }
+}
+
+/// Returns true if another thread may continue in the chunk of an ended one.
+fn has_room(chunk: &MappedChunk) -> bool {
+    chunk::len(chunk) + PARTIAL_ROOM <= CHUNK_BYTES as u64
 }
 
 fn write_zeros(file: &File, offset: u64, len: u64) -> io::Result<()> {

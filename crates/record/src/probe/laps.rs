@@ -3,6 +3,7 @@
 use crate::os::clock;
 use crate::probe::span::{OFF_LEVEL, begin_at, end_at_slowly, end_site_slowly, now_of};
 use crate::process::current::{self, site_id};
+use crate::recording::definitions::Interned;
 use crate::thread::arg::Arg;
 use crate::thread::buffer;
 use crate::thread::site::Site;
@@ -53,7 +54,10 @@ impl LapSite {
         let make = || &*Box::leak(Box::new(Site::new(name, self.outer.category(), &[])));
         match self.marks.get(n).map(|slot| *slot.get_or_init(make)) {
             Some(mark) if mark.name() == name => site_id(mark),
-            _ => current::active().and_then(|session| session.intern(name, self.outer.category())).unwrap_or(0),
+            _ => {
+                let interned = current::active().and_then(|session| session.intern(name, self.outer.category()));
+                interned.and_then(Interned::in_spool).unwrap_or(0)
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::memory::segment::MappedChunk;
 use crate::os::clock;
 use crate::os::thread as os_thread;
 use crate::process::current;
-use crate::recording::definitions::ThreadEntry;
+use crate::recording::definitions::{Interned, ThreadEntry};
 use crate::recording::session::Session;
 use crate::thread::arg::Arg;
 use crate::thread::buffer::{self, Draft, Held, quietly};
@@ -32,7 +32,7 @@ use crate::thread::{interrupted, names};
 use crate::util::lock::lock_for_event;
 use crossbeam_queue::ArrayQueue;
 use ferrum_trace_format::spool::record::cut_text;
-use ferrum_trace_format::spool::{stamp_bits, text_reference};
+use ferrum_trace_format::spool::{site_bytes, stamp_bits, text_reference, thread_bytes};
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{Ordering, fence};
@@ -51,6 +51,9 @@ thread_local! {
     /// True if [`NAME`] was ever set. Otherwise it is not used, since its first use allocates.
     static HAS_NAME: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Maximum length of a thread's name in a chunk of a ring.
+const RING_NAME_BYTES: usize = 256;
 
 /// The resources of a session that a thread owns.
 pub(super) struct Attachment {
@@ -273,7 +276,9 @@ pub(super) fn write_for_ending_thread<T>(
         }
         return None;
     };
-    let written = lock_for_event(session.ending_threads()).and_then(|mut shared| shared.write(session, thread, write));
+    let define = |held: &Held<'_>| define_in_chunk(held, session, thread);
+    let shared = lock_for_event(session.ending_threads());
+    let written = shared.and_then(|mut shared| shared.write(session, thread, define, write));
     if written.is_none() && on_loss == OnLoss::Count {
         session.count_dropped(1);
     }
@@ -303,15 +308,38 @@ pub(super) fn site_of_active(held: &Held<'_>, name: &str, category: &str) -> Opt
 
 #[cold]
 pub(super) fn intern(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
-    let id = session.intern(name, category)?;
-    names::remember(held, session.id(), name, category, id);
+    match session.intern(name, category)? {
+        Interned::InSpool(id) => {
+            names::remember(held, session.id(), name, category, id);
+            Some(id)
+        }
+        Interned::InChunk => define_name_in_chunk(held, session, name, category),
+    }
+}
+
+/// Defines a name in the thread's chunk of a ring, which has no room for more names that stay.
+fn define_name_in_chunk(held: &Held<'_>, session: &Session, name: &str, category: &str) -> Option<u32> {
+    let id = names::number_in_chunk(held);
+    let write = |held: &Held<'_>| held.append_definition(site_bytes(id, names::texts_of(name, category)));
+    write(held).or_else(|| refill_active(held, OnLoss::CountLater, write))?;
+    names::remember_in_chunk(held, session.id(), name, category, id);
     Some(id)
+}
+
+/// Defines the calling thread in its chunk of a ring. Returns false if there is no room. Other spools have the definition
+/// elsewhere.
+fn define_in_chunk(held: &Held<'_>, session: &Session, thread: u32) -> bool {
+    let define = |name: &str| {
+        let name = &name[..name.floor_char_boundary(RING_NAME_BYTES)];
+        held.append_definition(thread_bytes(thread, os_thread::id(), name)).is_some()
+    };
+    !session.spool().is_ring() || with_thread_name(define)
 }
 
 impl Attachment {
     pub(super) fn new(session: &Arc<Session>) -> Option<Self> {
         let entry = with_thread_name(|name| session.define_thread(os_thread::id(), name))?;
-        if with_remembered_name(str::is_empty) == Some(true) {
+        if !session.spool().is_ring() && with_remembered_name(str::is_empty) == Some(true) {
             // An empty name that the program gave, unlike that of an unnamed thread.
             session.define_thread_name(entry.id, "");
         }
@@ -328,6 +356,16 @@ impl Attachment {
 
     fn owner(&self) -> Owner {
         with_thread_name(|name| Owner::new(self.entry.id, os_thread::id(), name))
+    }
+
+    /// Writes the thread's new name, in a ring also to the chunks that it writes to from now on.
+    fn rename(&self, held: &Held<'_>, name: &str) {
+        if !self.session.spool().is_ring() {
+            self.session.define_thread_name(self.entry.id, name);
+        } else if self.chunk.is_some() {
+            // If there is no room, the next chunk has it.
+            define_in_chunk(held, &self.session, self.entry.id);
+        }
     }
 
     /// Gets a stack of open spans that has a slot for `level`, in place of a smaller one.
@@ -406,7 +444,9 @@ impl Attachment {
         // There is room again, perhaps also for open spans.
         self.has_no_stack = false;
         held.set_thread(self.session.id(), self.entry.id);
+        names::enter_chunk(held);
         held.set_chunk(chunk.words(), self.entry.id, now)
+            && define_in_chunk(held, &self.session, self.entry.id)
     }
 }
 
@@ -508,6 +548,21 @@ pub(crate) fn remember_name(name: &str) -> bool {
     let is_stored = matches!(NAME.try_with(remember), Ok(Ok(())));
     HAS_NAME.set(HAS_NAME.get() || is_stored);
     is_stored
+}
+
+/// Gives the calling thread the name that it has remembered, in the process's recording. Returns false if it is not
+/// attached to that.
+pub(crate) fn rename(name: &str) -> bool {
+    let Some(held) = buffer::current().hold().filter(|_| !HAS_ENDED.get()) else {
+        return false;
+    };
+    ATTACHMENT.with(|slot| {
+        let Ok(slot) = slot.try_borrow() else {
+            return false;
+        };
+        let active = slot.as_ref().filter(|active| current::is_active(active.recording.id()));
+        active.inspect(|active| active.attachment.rename(&held, name)).is_some()
+    })
 }
 
 /// Calls `work` with the name that the program gave the thread in this recording, if it did.

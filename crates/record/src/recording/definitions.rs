@@ -2,15 +2,23 @@
 //!
 //! A definition is written before its number is given out, so that every event that can be read refers to a definition
 //! that can be read.
+//!
+//! In a ring, the definitions would fill the file in the end, if threads, names and tracks come and go. So threads are
+//! defined in their chunks of events and are overwritten with them. Names and tracks have a share of the ring each.
+//! When it is used up, further names are defined in chunks of events too, once in each chunk of each thread that uses
+//! them, and events of further tracks are lost. Calibration points are in one chunk; when it is full, a new one gets
+//! the most important of them.
 
-use crate::memory::chunk;
+use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::segment::{Counter, MappedChunk};
+use crate::recording::point_log::PointLog;
 use crate::thread::names::{KEY_SEPARATOR, Lookup, NameTable};
 use crate::thread::site::Site;
-use ferrum_trace_format::spool::layout::CHUNK_BYTES;
+use ferrum_trace_format::spool::layout::{CHUNK_BYTES, chunk as chunk_layout};
 use ferrum_trace_format::spool::record::{TEXT_BYTES_MAX, cut_text};
 use ferrum_trace_format::spool::{Definition, THREAD_DROPPED_WORD, write_site, write_thread};
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 
 /// Room for the longest definition.
 const SCRATCH_BYTES: usize = CHUNK_BYTES;
@@ -20,10 +28,14 @@ const SCRATCH_BYTES: usize = CHUNK_BYTES;
 pub(crate) struct Definitions {
     /// The chunk that takes the next definition.
     chunk: MappedChunk,
+    /// Number of chunks of definitions after the first.
+    n_chunks: u64,
     n_threads: u32,
     /// Tracks by number, counted from one.
     tracks: Vec<TrackEntry>,
     names: NameTable,
+    /// Limits and calibration points of a ring.
+    ring: Option<RingDefinitions>,
     /// Buffer for the definition of a name, a site or a thread: the caller may be a signal handler that interrupted the
     /// allocator.
     scratch: Vec<u8>,
@@ -44,14 +56,56 @@ pub(crate) struct ThreadEntry {
     pub dropped: Counter,
 }
 
+/// Definitions of a ring that are bounded.
+#[derive(Debug)]
+struct RingDefinitions {
+    /// Bytes left for the definitions of names.
+    name_bytes_left: u64,
+    /// Bytes left for the definitions of tracks.
+    track_bytes_left: u64,
+    points: PointLog,
+}
+
+/// Share of a ring that definitions of names may take: one part of this number.
+const NAMES_SHARE: u64 = 8;
+/// Share of a ring that definitions of tracks may take.
+const TRACKS_SHARE: u64 = 16;
+
+/// The number of a name made at run time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Interned {
+    /// It is defined for the whole recording.
+    InSpool(u32),
+    /// The thread has to define it in its chunk of a ring, and may use it there.
+    InChunk,
+}
+
+impl Interned {
+    /// Returns the number, if the name is defined for the whole recording.
+    pub(crate) fn in_spool(self) -> Option<u32> {
+        match self {
+            Self::InSpool(id) => Some(id),
+            Self::InChunk => None,
+        }
+    }
+}
+
+/// Maximum length of a name that is defined in a chunk, with its category. Longer ones are written with each event.
+const IN_CHUNK_BYTES_MAX: usize = 1024;
+
 /// Returns a new chunk for definitions, or `None` if there is no room.
 type FreshChunk<'a> = &'a dyn Fn() -> Option<MappedChunk>;
 
 impl Definitions {
-    /// Definitions that begin in `chunk`.
-    pub(crate) fn new(chunk: MappedChunk) -> Self {
+    /// Definitions that begin in `chunk`. `ring_bytes` is the size of the ring, if the spool is one.
+    pub(crate) fn new(chunk: MappedChunk, ring_bytes: Option<u64>) -> Self {
         let scratch = Vec::with_capacity(SCRATCH_BYTES);
-        Self { chunk, n_threads: 0, tracks: Vec::new(), names: NameTable::default(), scratch }
+        let ring = ring_bytes.map(|n_bytes| RingDefinitions {
+            name_bytes_left: n_bytes / NAMES_SHARE,
+            track_bytes_left: n_bytes / TRACKS_SHARE,
+            points: PointLog::default(),
+        });
+        Self { chunk, n_chunks: 0, n_threads: 0, tracks: Vec::new(), names: NameTable::default(), ring, scratch }
     }
 
     /// Writes a definition. Returns its position in the current chunk.
@@ -62,19 +116,47 @@ impl Definitions {
     fn append(&mut self, bytes: &[u8], fresh: FreshChunk<'_>) -> Option<u64> {
         let n_bytes = bytes.len() as u64;
         if chunk::len(&self.chunk) + n_bytes > CHUNK_BYTES as u64 {
-            let fresh = fresh()?;
+            let fresh = self.next_chunk(fresh)?;
             chunk::close(&self.chunk);
             self.chunk = fresh;
         }
-        let at = chunk::len(&self.chunk);
-        if at + n_bytes > CHUNK_BYTES as u64 {
-            return None;
+        append_to(&self.chunk, bytes)
+    }
+
+    fn next_chunk(&mut self, fresh: FreshChunk<'_>) -> Option<MappedChunk> {
+        let chunk = fresh()?;
+        self.n_chunks += 1;
+        chunk.store(chunk_layout::SEQUENCE, self.n_chunks, Ordering::Relaxed);
+        Some(chunk)
+    }
+
+    /// Writes a calibration point. `retire` takes a chunk whose points are no longer needed.
+    pub(crate) fn define_point(
+        &mut self,
+        point: (u64, u64),
+        fresh: FreshChunk<'_>,
+        retire: impl FnOnce(MappedChunk),
+    ) -> Option<()> {
+        let definition = Definition::Calibration { ticks: point.0, nanos: point.1 };
+        let Some(ring) = &mut self.ring else {
+            return self.define(&definition, fresh).map(|_| ());
+        };
+        let mut points = std::mem::take(&mut ring.points);
+        let defined = match points.is_first_of_recording() {
+            true => self.define(&definition, fresh).map(|_| points.n_first += 1),
+            false => points.add(point, retire, || self.next_chunk(fresh)),
+        };
+        if let Some(ring) = &mut self.ring {
+            ring.points = points;
         }
-        for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
-            chunk::put(&self.chunk, at, n, u64::from_le_bytes(*word));
-        }
-        chunk::publish(&self.chunk, at + n_bytes);
-        Some(at)
+        defined
+    }
+
+    /// Returns the number of another thread of a ring.
+    pub(crate) fn number_thread(&mut self) -> u32 {
+        // After four billion threads, the numbers begin again.
+        self.n_threads = self.n_threads.checked_add(1).unwrap_or(1);
+        self.n_threads
     }
 
     /// Writes a definition that `write` puts into the preallocated buffer.
@@ -120,24 +202,50 @@ impl Definitions {
 
     fn add_track(&mut self, name: &str, sort: i64, is_handed_over: bool, fresh: FreshChunk<'_>) -> Option<u32> {
         let id = self.tracks.len() as u32 + 1;
-        self.define(&Definition::Track { id, sort, name: kept_text(name) }, fresh)?;
+        let bytes = Definition::Track { id, sort, name: kept_text(name) }.to_bytes();
+        if let Some(ring) = &mut self.ring {
+            ring.track_bytes_left = ring.track_bytes_left.checked_sub(bytes.len() as u64)?;
+        }
+        self.append(&bytes, fresh)?;
         self.tracks.push(TrackEntry { name: name.to_owned(), sort, is_handed_over });
         Some(id)
     }
 
     /// Returns the number of a name made at run time, or `None` if there are too many of them to define.
-    pub(crate) fn intern(&mut self, name: &str, category: &str, fresh: FreshChunk<'_>) -> Option<u32> {
+    pub(crate) fn intern(&mut self, name: &str, category: &str, fresh: FreshChunk<'_>) -> Option<Interned> {
         match self.names.look_up(name, category) {
-            Lookup::Known(id) => Some(id),
-            Lookup::Full => None,
+            Lookup::Known(id) => Some(Interned::InSpool(id)),
+            Lookup::Full => self.in_chunk(name, category),
             Lookup::New(id) => {
-                let is_defined = self.append_with(|bytes| write_name(bytes, id, name, category), fresh).is_some();
+                let mut bytes = std::mem::take(&mut self.scratch);
+                write_name(&mut bytes, id, name, category);
+                let is_defined = self.has_room_for_name(&bytes) && self.append(&bytes, fresh).is_some();
+                self.scratch = bytes;
                 if !is_defined {
                     self.names.forget_last();
                 }
-                is_defined.then_some(id)
+                match is_defined {
+                    true => Some(Interned::InSpool(id)),
+                    false => self.in_chunk(name, category),
+                }
             }
         }
+    }
+
+    /// Returns the answer for a name that cannot be defined for the whole recording.
+    fn in_chunk(&self, name: &str, category: &str) -> Option<Interned> {
+        let fits = name.len() + category.len() <= IN_CHUNK_BYTES_MAX;
+        (self.ring.is_some() && fits).then_some(Interned::InChunk)
+    }
+
+    /// Returns true if the definition of a name is within the share of the ring, and counts it.
+    fn has_room_for_name(&mut self, bytes: &[u8]) -> bool {
+        let Some(ring) = &mut self.ring else {
+            return true;
+        };
+        let left = ring.name_bytes_left.checked_sub(bytes.len() as u64);
+        ring.name_bytes_left = left.unwrap_or(ring.name_bytes_left);
+        left.is_some()
     }
 
     /// Copies all names and tracks to the definitions of the next part, under the same numbers. Returns `None` if there
@@ -153,6 +261,19 @@ impl Definitions {
         copied?;
         self.tracks.iter().try_for_each(|track| next.add_track(&track.name, track.sort, true, fresh).map(|_| ()))
     }
+}
+
+/// Writes definitions at the end of a chunk. Returns their position, or `None` if there is no room for them.
+pub(super) fn append_to(chunk: &MappedChunk, bytes: &[u8]) -> Option<u64> {
+    let (at, n_bytes) = (chunk::len(chunk), bytes.len() as u64);
+    if at + n_bytes > CHUNK_BYTES as u64 {
+        return None;
+    }
+    for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        chunk::put(chunk, at, n, u64::from_le_bytes(*word));
+    }
+    chunk::publish(chunk, at + n_bytes);
+    Some(at)
 }
 
 /// Writes the definition of a name. Keys of arguments may follow the category.

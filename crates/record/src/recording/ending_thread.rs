@@ -19,17 +19,23 @@ impl std::fmt::Debug for EndingThreadWriter {
 }
 
 impl EndingThreadWriter {
-    /// Calls `write` on behalf of `thread`. Returns `None` if there is no room.
+    /// Calls `write` on behalf of `thread`. `define` defines the thread in its chunk, if the spool is a ring. Returns
+    /// `None` if there is no room.
     pub(crate) fn write<T>(
         &mut self,
         session: &Session,
         thread: u32,
+        define: impl Fn(&Held<'_>) -> bool,
         write: impl Fn(&Held<'_>) -> Option<T>,
     ) -> Option<T> {
         let now = session.clock().now();
         let held = self.buffer.hold()?;
+        let write_in = |chunk: &MappedChunk| {
+            let has_room = held.set_chunk(chunk.words(), thread, now) && define(&held);
+            has_room.then(|| write(&held)).flatten()
+        };
         if let Some(chunk) = &self.chunk {
-            let written = held.set_chunk(chunk.words(), thread, now).then(|| write(&held)).flatten();
+            let written = write_in(chunk);
             if written.is_some() {
                 return written;
             }
@@ -39,6 +45,6 @@ impl EndingThreadWriter {
             session.spool().put_full(full, MANY_THREADS);
         }
         let fresh = self.chunk.insert(session.fresh_chunk()?);
-        held.set_chunk(fresh.words(), thread, now).then(|| write(&held)).flatten()
+        write_in(fresh)
     }
 }

@@ -10,5 +10,6 @@ pub(crate) mod origin;
 pub(crate) mod output;
 pub(crate) mod part;
 pub(crate) mod pattern;
+mod point_log;
 pub(crate) mod quiet_file;
 pub(crate) mod session;

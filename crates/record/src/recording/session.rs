@@ -5,12 +5,12 @@ use crate::memory::chunk::{self, ChunkMemory};
 use crate::memory::open_stacks::{OpenStack, OpenStacks, Owner};
 use crate::memory::segment::{Counter, MappedChunk};
 use crate::memory::snapshot::Snapshot;
-use crate::memory::spool::Spool;
+use crate::memory::spool::{MANY_THREADS, Spool};
 use crate::os::clock::ClockKind;
 use crate::os::fault;
 use crate::os::memory::has_room;
 use crate::recording::background::{self, Urgency};
-use crate::recording::definitions::{Definitions, ThreadEntry, kept_text};
+use crate::recording::definitions::{Definitions, Interned, ThreadEntry, kept_text};
 use crate::recording::destination::{COPY, Claimed, ClaimedPart, Destination, OutputKind, Staged, is_at, with_ending};
 use crate::recording::ending_thread::EndingThreadWriter;
 use crate::recording::keeper;
@@ -148,6 +148,7 @@ impl Session {
             cannot_start(&path, reason)
         })?;
         write_header(&header, clock, start.wall_nanos, limit, options.ring.is_some());
+        spool.count_used_in(header.counter(file::CHUNKS_USED));
         header.store(file::PART, part.as_ref().map_or(0, |part| part.number.into()), Ordering::Relaxed);
         let session = Arc::new_cyclic(|me| Self {
             id,
@@ -155,7 +156,7 @@ impl Session {
             clock,
             dropped: header.counter(file::DROPPED),
             n_lost,
-            definitions: Mutex::new(Definitions::new(header.clone())),
+            definitions: Mutex::new(Definitions::new(header.clone(), options.ring.is_some().then_some(limit))),
             header,
             spool,
             output_path: destination.output.clone(),
@@ -415,8 +416,11 @@ impl Session {
         self.define(&Definition::Origin { rank, host: kept_text(&host), boot_id: kept_text(&boot_id) })
     }
 
-    /// Changes the name of a thread.
+    /// Changes the name of a thread. In a ring, the thread does so in its chunk.
     pub(crate) fn define_thread_name(&self, id: u32, name: &str) -> Option<()> {
+        if self.spool.is_ring() {
+            return None;
+        }
         self.define(&Definition::ThreadName { id, name: kept_text(name) })
     }
 
@@ -431,9 +435,15 @@ impl Session {
         Some(fresh)
     }
 
-    /// Gives the calling thread a number. `None` if there is no room, or the lock is held for too long.
+    /// Gives the calling thread a number. In a ring, the thread defines itself in each of its chunks. `None` if there is
+    /// no room, or the lock is held for too long.
     pub(crate) fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
-        lock_for_event(&self.definitions)?.define_thread(os_id, name, &|| self.definitions_chunk())
+        let mut definitions = lock_for_event(&self.definitions)?;
+        if self.spool.is_ring() {
+            let id = definitions.number_thread();
+            return Some(ThreadEntry { id, dropped: self.header.counter(file::DROPPED) });
+        }
+        definitions.define_thread(os_id, name, &|| self.definitions_chunk())
     }
 
     /// Gives a named track a number.
@@ -443,7 +453,7 @@ impl Session {
 
     /// Returns the number of a name made at run time, or `None` if there are too many of them to define, or the lock is
     /// held for too long.
-    pub(crate) fn intern(&self, name: &str, category: &str) -> Option<u32> {
+    pub(crate) fn intern(&self, name: &str, category: &str) -> Option<Interned> {
         lock_for_event(&self.definitions)?.intern(name, category, &|| self.definitions_chunk())
     }
 
@@ -452,8 +462,9 @@ impl Session {
         self.define_point(self.clock.calibration_point());
     }
 
-    fn define_point(&self, (ticks, nanos): (u64, u64)) {
-        self.define(&Definition::Calibration { ticks, nanos });
+    fn define_point(&self, point: (u64, u64)) {
+        let retire = |chunk| self.spool.put_full(chunk, MANY_THREADS);
+        lock(&self.definitions).define_point(point, &|| self.definitions_chunk(), retire);
     }
 
     /// Brings the output up to date with the events that were recorded before this call.

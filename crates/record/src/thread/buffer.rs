@@ -18,7 +18,7 @@ use ferrum_trace_format::spool::layout::CHUNK_BYTES;
 use ferrum_trace_format::spool::layout::chunk::HEADER_WORDS;
 use ferrum_trace_format::spool::record::{
     ARGS_IN_HEADER, ARGS_MAX, HEADER_BYTES, RecordKind, TIME_BITS, TIME_MASK, first_word, n_type_words, second_word,
-    second_word_many,
+    second_word_many, thread_word,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
@@ -497,14 +497,22 @@ impl Held<'_> {
         writer.put(second_word(RecordKind::Text, 0, 0, 0));
         writer.put(stamp);
         writer.put(n_bytes as u64);
-        let mut bytes = text.bytes().chain(note.bytes());
-        for _ in 0..n_bytes.div_ceil(8) {
-            let word = std::array::from_fn(|_| bytes.next().unwrap_or(0));
-            writer.put(u64::from_le_bytes(word));
-        }
+        writer.put_bytes(text.bytes().chain(note.bytes()), n_bytes);
         // Wraps if another process has changed the index; the text is not found then.
         let chunk_start = chunk::index(&writer.words).wrapping_mul(CHUNK_BYTES as u64);
         Some(chunk_start.wrapping_add(writer.publish()))
+    }
+
+    /// Writes a definition of `n_bytes` bytes, in a chunk of a ring. Returns its position in the chunk, or `None` if
+    /// there is no room for it.
+    pub(crate) fn append_definition(&self, (n_bytes, bytes): (usize, impl Iterator<Item = u8>)) -> Option<u64> {
+        let mut writer = self.writer(HEADER_BYTES + 16 + n_bytes.next_multiple_of(8))?;
+        writer.put(first_word(0, 0));
+        writer.put(second_word(RecordKind::Definition, 0, 0, 0));
+        writer.put(0);
+        writer.put(n_bytes as u64);
+        writer.put_bytes(bytes, n_bytes);
+        Some(writer.publish())
     }
 
     fn append_since(&self, draft: &Draft<'_>, since_base: u64) -> Option<u64> {
@@ -524,7 +532,7 @@ impl Held<'_> {
         let Some(mut writer) = self.writer(HEADER_BYTES + 8) else {
             return false;
         };
-        writer.put(first_word(self.buffer.thread.get(), 0));
+        writer.put(thread_word(self.buffer.thread.get()));
         writer.put(second_word(RecordKind::Segment, 0, 0, 0));
         writer.put(base);
         chunk::set_base(&writer.words, base);
@@ -550,6 +558,14 @@ impl RecordWriter {
     fn put(&mut self, word: u64) {
         chunk::put(&self.words, self.at, self.n, word);
         self.n += 1;
+    }
+
+    /// Writes `n_bytes` bytes, padded with zeros.
+    fn put_bytes(&mut self, mut bytes: impl Iterator<Item = u8>, n_bytes: usize) {
+        for _ in 0..n_bytes.div_ceil(8) {
+            let word = std::array::from_fn(|_| bytes.next().unwrap_or(0));
+            self.put(u64::from_le_bytes(word));
+        }
     }
 
     /// Writes the record from its second word on.

@@ -1,9 +1,11 @@
 //! Names made at run time, and their numbers in one spool.
 
 use crate::thread::buffer::Held;
+use ferrum_trace_format::spool::record::SITE_MAX;
 use std::cell::Cell;
 
-/// Number of such names that a spool defines; further names are written with each event instead.
+/// Number of such names that a spool defines; further names are defined in chunks of events of a ring, or otherwise
+/// written with each event.
 const NAMES_MAX: usize = 1 << 16;
 /// Precedes each argument key that is appended to a category, for events with arguments whose names are made at run
 /// time. No category contains it by chance.
@@ -130,9 +132,16 @@ fn hash(name: &str, category: &str) -> u64 {
     mixed >> 20
 }
 
+/// Returns the texts of the definition of a name: the name, its category, and the argument keys that are appended to
+/// the category.
+pub(crate) fn texts_of<'a>(name: &'a str, category: &'a str) -> impl Iterator<Item = &'a str> + Clone {
+    std::iter::once(name).chain(category.split(KEY_SEPARATOR))
+}
+
 /// A name that the thread has used before.
 #[derive(Clone, Copy)]
 struct Entry {
+    /// The session, or [`in_chunk`] of it.
     session: u64,
     id: u32,
     name_len: u8,
@@ -147,13 +156,45 @@ thread_local! {
     /// Needs no allocation and no destructor. Used only while the thread's buffer is held, so that no signal handler
     /// sees an entry that is partly written.
     static CACHE: [Cell<Entry>; CACHE_ENTRIES] = const { [const { Cell::new(NO_ENTRY) }; CACHE_ENTRIES] };
+    /// Number of chunks that the thread has taken: names that are defined in a chunk are known only there.
+    static CHUNKS: Cell<u32> = const { Cell::new(0) };
+    /// The number of the next name that is defined in a chunk.
+    static NEXT_IN_CHUNK: Cell<u32> = const { Cell::new(FIRST_IN_CHUNK) };
+}
+
+/// The first number of a name that is defined in a chunk: above those of all names in the table, and odd.
+const FIRST_IN_CHUNK: u32 = 2 * NAMES_MAX as u32 + 3;
+
+/// Returns a number for a name that the thread defines in its chunk. After eight million names, the numbers begin
+/// again; readers find the right name by its thread and time.
+pub(crate) fn number_in_chunk(_held: &Held<'_>) -> u32 {
+    let id = NEXT_IN_CHUNK.get();
+    NEXT_IN_CHUNK.set(if id + 2 <= SITE_MAX { id + 2 } else { FIRST_IN_CHUNK });
+    id
+}
+
+/// Forgets the names that are defined in the thread's chunk, since it takes another one.
+pub(crate) fn enter_chunk(_held: &Held<'_>) {
+    CHUNKS.set(CHUNKS.get().wrapping_add(1));
+}
+
+/// Returns the value for [`Entry::session`] of names that are defined in the thread's chunk. Sessions are few.
+#[inline]
+fn in_chunk(session: u64) -> u64 {
+    1 << 63 | u64::from(CHUNKS.get()) << 31 | session
 }
 
 /// Returns the number of a name that this thread has used before in the same session.
 #[inline]
 pub(crate) fn recall(_held: &Held<'_>, session: u64, name: &str, category: &str) -> Option<u32> {
     let entry = CACHE.with(|cache| cache[slot_of(name, category)].get());
-    entry.is(session, name, category).then_some(entry.id)
+    let is_known = entry.session == session || entry.session == in_chunk(session);
+    (is_known && entry.is(name, category)).then_some(entry.id)
+}
+
+/// Adds a name that is defined in the thread's chunk to the thread's cache, if it is not too long.
+pub(crate) fn remember_in_chunk(held: &Held<'_>, session: u64, name: &str, category: &str, id: u32) {
+    remember(held, in_chunk(session), name, category, id);
 }
 
 /// Adds a name to the thread's cache, if it is not too long.
@@ -172,21 +213,21 @@ pub(crate) fn remember(_held: &Held<'_>, session: u64, name: &str, category: &st
 
 impl Entry {
     #[inline]
-    fn is(&self, session: u64, name: &str, category: &str) -> bool {
+    fn is(&self, name: &str, category: &str) -> bool {
         let (name_len, category_len) = (usize::from(self.name_len), usize::from(self.category_len));
-        self.session == session
-            && name_len == name.len()
+        name_len == name.len()
             && category_len == category.len()
             && self.text[..name_len] == *name.as_bytes()
             && self.text[name_len..name_len + category_len] == *category.as_bytes()
     }
 }
 
-/// Any distribution is good enough: a collision only costs a lookup in the table.
+/// Returns the entry for a name. The upper bits of the product depend on all characters, also on the last ones, in
+/// which names such as `layer 1` and `layer 2` differ.
 #[inline]
 fn slot_of(name: &str, category: &str) -> usize {
     let mixed = ends(name.as_bytes()) ^ ends(category.as_bytes()).rotate_left(23);
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHE_ENTRIES
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - CACHE_ENTRIES.ilog2())) as usize
 }
 
 /// Combines the first bytes, the last bytes and the length of a text in one word.
@@ -231,6 +272,15 @@ mod tests {
     }
 
     #[test]
+    fn names_that_differ_in_one_character_seldom_share_a_slot() {
+        for form in ["#", "l #", "late #", "layer #", "transformer layer #", "# of many layers"] {
+            let slots = ('a'..='h').map(|last| slot_of(&form.replace('#', &last.to_string()), "dynamic"));
+            let n_distinct = slots.collect::<std::collections::BTreeSet<_>>().len();
+            assert!(n_distinct >= 5, "{form}: {n_distinct} slots for 8 names");
+        }
+    }
+
+    #[test]
     fn names_that_share_a_slot_are_not_mixed_up() {
         let held = crate::thread::buffer::current().hold().unwrap();
         for (n, name) in (0..2000).map(|n| (n, format!("name {n}"))) {
@@ -240,6 +290,27 @@ mod tests {
             assert_eq!(recall(&held, 2, &name, "c"), None);
             assert_eq!(recall(&held, 1, &name, ""), None);
         }
+    }
+
+    #[test]
+    fn a_name_in_a_chunk_is_known_until_the_next_chunk() {
+        let held = crate::thread::buffer::current().hold().unwrap();
+        remember(&held, 5, "everywhere", "c", 3);
+        remember_in_chunk(&held, 5, "here", "c", 7);
+        let recalled = |session| ["everywhere", "here"].map(|name| recall(&held, session, name, "c"));
+        assert_eq!(recalled(5), [Some(3), Some(7)]);
+        assert_eq!(recalled(6), [None, None]);
+        enter_chunk(&held);
+        assert_eq!(recalled(5), [Some(3), None]);
+    }
+
+    #[test]
+    fn numbers_of_names_in_chunks_are_those_of_no_other_site_and_begin_again() {
+        let held = crate::thread::buffer::current().hold().unwrap();
+        let first = number_in_chunk(&held);
+        assert!(first > id_of(NAMES_MAX as u32) && first % 2 == 1);
+        NEXT_IN_CHUNK.set(SITE_MAX);
+        assert_eq!([number_in_chunk(&held), number_in_chunk(&held)], [SITE_MAX, FIRST_IN_CHUNK]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ With --json, one object per file, each on a line, in the order of the files:
                `unknown` (whether its process still records), `incomplete` (not
                all of it could be read), or null
   damaged      damaged places that were skipped
+  missing_events_max  upper bound for the events missing because of them
   diagnostics  the first 1000 of them, as objects of `offset` (bytes from the
                start of the spool) and `message`
 For a file that could not be recovered, the object has only `version`, `file`

@@ -20,6 +20,7 @@ pub(crate) struct RecoverObject<'a> {
     live: bool,
     kept: Option<&'static str>,
     damaged: u64,
+    missing_events_max: u64,
     diagnostics: Vec<DiagnosticObject<'a>>,
 }
 
@@ -47,6 +48,7 @@ impl<'a> RecoverObject<'a> {
             live: recovered.is_live(),
             kept: recovered.kept.as_ref().map(KeepReason::name),
             damaged: summary.n_diagnostics,
+            missing_events_max: summary.n_missing_max,
             diagnostics: diagnostics.map(|it| DiagnosticObject { offset: it.offset, message: &it.message }).collect(),
         }
     }
@@ -79,6 +81,7 @@ mod tests {
             },
             diagnostics: vec![Diagnostic { offset: 64, message: "odd \"thing\"".to_owned() }],
             n_diagnostics: 9,
+            n_missing_max: 40,
             ..Summary::default()
         };
         let input = Input::Spool("t.spool".into());
@@ -89,8 +92,9 @@ mod tests {
             r#"{"version":1,"file":"t.spool","output":"-","pid":7,"events":5,"threads":2,"dropped":3,"#,
             r#""stop_reason":"no_space","recorder":{"process":null,"rank":null,"part":null,"recorded":null,"#,
             r#""dropped":3,"dropped_by_thread":{"main 7":3},"stop_reason":"no_space","limit_bytes":null,"#,
-            r#""ring_bytes":null,"overwritten_chunks":0,"unfinished":0,"unfinished_by_thread":{},"lost_texts":0,"dumps_refused":{},"trigger":null},"#,
-            r#""finished":true,"live":false,"kept":null,"damaged":9,"#,
+            r#""ring_bytes":null,"overwritten_chunks":0,"unfinished":0,"unfinished_by_thread":{},"lost_texts":0,"damaged_places":0,"#,
+            r#""missing_events_max":0,"dumps_refused":{},"trigger":null},"#,
+            r#""finished":true,"live":false,"kept":null,"damaged":9,"missing_events_max":40,"#,
             r#""diagnostics":[{"offset":64,"message":"odd \"thing\""}]}"#,
             "\n"
         );

@@ -30,6 +30,8 @@ pub(crate) struct RecordingObject<'a> {
     unfinished: u64,
     unfinished_by_thread: BTreeMap<&'a str, &'a str>,
     lost_texts: u64,
+    damaged_places: u64,
+    missing_events_max: u64,
     dumps_refused: BTreeMap<&'static str, u64>,
     trigger: Option<TriggerObject<'a>>,
 }
@@ -81,6 +83,8 @@ impl<'a> From<&'a Recording> for RecordingObject<'a> {
             unfinished: recording.unfinished,
             unfinished_by_thread: unfinished.map(|(thread, stack)| (thread.as_str(), stack.as_str())).collect(),
             lost_texts: recording.lost_texts,
+            damaged_places: recording.damaged_places,
+            missing_events_max: recording.missing_events_max,
             dumps_refused: refused.map(|(reason, n)| (reason.as_str(), n)).collect(),
             trigger: recording.trigger.as_ref().map(|trigger| TriggerObject::new(trigger, None)),
         }

@@ -40,6 +40,8 @@ fn parse(args: &[u8]) -> Recording {
             about::UNFINISHED => recording.unfinished = number(value).unwrap_or(0),
             about::UNFINISHED_BY_THREAD => recording.unfinished_by_thread = texts(value),
             about::LOST_TEXTS => recording.lost_texts = number(value).unwrap_or(0),
+            about::DAMAGED_PLACES => recording.damaged_places = number(value).unwrap_or(0),
+            about::MISSING_EVENTS_MAX => recording.missing_events_max = number(value).unwrap_or(0),
             about::STOP_REASON => recording.stop_reason = about::StopReason::from_text(&value.decode()),
             about::LIMIT_BYTES => recording.limit_bytes = number(value),
             about::RING_BYTES => recording.ring_bytes = number(value),
@@ -201,6 +203,8 @@ mod tests {
             unfinished: 2,
             unfinished_by_thread: vec![("main 7".to_owned(), "decode > \"gemm\"".to_owned())],
             lost_texts: 6,
+            damaged_places: 8,
+            missing_events_max: 900,
             trigger: Some(Trigger { reason: "panic".to_owned(), what: "panicked\n".to_owned(), dump: Some(1) }),
             dumps_refused,
         };
