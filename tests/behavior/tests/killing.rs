@@ -182,6 +182,18 @@ fn the_recorder_changes_no_signal_disposition_but_that_of_sigbus() {
     }
 }
 
+/// Kills a scene with a flight recorder, and returns the trace in its spool, which is whole and within its size.
+#[track_caller]
+fn killed_ring(stage: &Stage, mut scene: Running, ring_bytes: u64) -> TraceFile {
+    scene.kill();
+    scene.finish().expect_signal(libc::SIGKILL);
+    let spool = stage.path("trace.json.spool");
+    assert!(std::fs::metadata(&spool).unwrap().len() <= ring_bytes);
+    let (trace, summary) = recover(&spool);
+    assert_eq!((summary.dropped, summary.n_diagnostics), (0, 0));
+    trace
+}
+
 #[test]
 fn a_ring_has_the_newest_of_many_threads_and_names_after_kill_9() {
     const RING_BYTES: u64 = 1 << 20;
@@ -193,12 +205,7 @@ fn a_ring_has_the_newest_of_many_threads_and_names_after_kill_9() {
     while stage.counters().first().is_none_or(|&n| n < n_wanted) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    scene.kill();
-    scene.finish().expect_signal(libc::SIGKILL);
-    let spool = stage.path("trace.json.spool");
-    assert!(std::fs::metadata(&spool).unwrap().len() <= RING_BYTES);
-    let (trace, summary) = recover(&spool);
-    assert_eq!((summary.dropped, summary.n_diagnostics), (0, 0));
+    let trace = killed_ring(&stage, scene, RING_BYTES);
     let counted = stage.counters()[0];
     let threads = trace.thread_names();
     let mut found: Vec<u64> = Vec::new();
@@ -224,12 +231,7 @@ fn a_ring_has_the_newest_events_after_kill_9() {
         scene.wait_for_line("ready");
         scene.tell("go");
         std::thread::sleep(Duration::from_millis(millis));
-        scene.kill();
-        scene.finish().expect_signal(libc::SIGKILL);
-        let spool = stage.path("trace.json.spool");
-        assert!(std::fs::metadata(&spool).unwrap().len() <= RING_BYTES);
-        let (trace, summary) = recover(&spool);
-        assert_eq!((summary.dropped, summary.n_diagnostics), (0, 0));
+        let trace = killed_ring(&stage, scene, RING_BYTES);
         trace.assert_nested();
         for (worker, counted) in stage.counters().into_iter().enumerate().filter(|(_, counted)| *counted > 0) {
             let numbers = trace.numbers_on(trace.tid_of(&format!("worker {worker}")), "work", "n");

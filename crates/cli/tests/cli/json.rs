@@ -19,6 +19,7 @@ struct Recovered {
     live: bool,
     kept: Option<String>,
     damaged: u64,
+    missing_events_max: u64,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -68,6 +69,7 @@ fn a_recovered_spool_is_one_object() {
         live: false,
         kept: None,
         damaged: 0,
+        missing_events_max: 0,
         diagnostics: Vec::new(),
     };
     assert_eq!(found, expected);
@@ -89,6 +91,7 @@ fn the_object_has_damage_and_losses() {
     assert!(found.dropped > 0);
     assert_eq!(found.events, scene.n_events("out.json") as u64);
     assert_eq!((found.damaged, found.kept.as_deref()), (1, Some("incomplete")));
+    assert!(found.missing_events_max > 0, "{}", found.missing_events_max);
     let message = "expected a chunk, found 0xaaaaaaaaaaaaaaaa; 32 KiB skipped".to_owned();
     assert_eq!(found.diagnostics, [Diagnostic { offset: 0x10000, message }]);
 }

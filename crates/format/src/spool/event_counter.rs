@@ -34,7 +34,9 @@ impl EventCounter {
         let start = piece.chunk * CHUNK_BYTES as u64;
         let whole = &bytes[..piece.to.min(bytes.len())];
         if whole.len() < piece.to {
-            self.progress.damage.add(start + whole.len() as u64, missing_bytes(piece.to - whole.len()));
+            let n_missing = piece.to - whole.len();
+            let end = start + whole.len() as u64;
+            self.progress.damage.add_missing(end, events_max(n_missing), missing_bytes(n_missing));
         }
         let mut at = 8 * chunk::HEADER_WORDS;
         let (mut has_thread, mut n_events) = (false, 0);
@@ -44,8 +46,9 @@ impl EventCounter {
                 Ok(record) => record,
                 Err(bad) => {
                     if is_new {
-                        let message = format!("{}; the rest of the chunk was skipped", bad.0);
-                        self.progress.damage.add(start + at as u64, message);
+                        let n_missing = events_max(whole.len() - at);
+                        let message = format!("{}; the rest of the chunk was skipped: up to {n_missing} events", bad.0);
+                        self.progress.damage.add_missing(start + at as u64, n_missing, message);
                     }
                     break;
                 }

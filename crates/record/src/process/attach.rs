@@ -445,8 +445,7 @@ impl Attachment {
         self.has_no_stack = false;
         held.set_thread(self.session.id(), self.entry.id);
         names::enter_chunk(held);
-        held.set_chunk(chunk.words(), self.entry.id, now)
-            && define_in_chunk(held, &self.session, self.entry.id)
+        held.set_chunk(chunk.words(), self.entry.id, now) && define_in_chunk(held, &self.session, self.entry.id)
     }
 }
 
