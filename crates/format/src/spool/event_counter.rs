@@ -1,5 +1,6 @@
 //! Counts the events of a growing spool.
 
+use super::diagnostic::events_max;
 use super::layout::{CHUNK_BYTES, chunk};
 use super::progress::{Piece, Progress, missing_bytes, read_chunk_into};
 use super::record::{Record, RecordKind, SITE_INLINE};
