@@ -183,7 +183,7 @@ fn a_spool_that_was_not_read_completely_is_kept() {
     let spool = damaged_spool(&scene);
     let run = scene.run("recover trace.json.spool").expect_code(1);
     let words =
-        "recovered to trace.json; the spool is kept, because not all of it could be read; 1 damaged place skipped, up to ";
+        "recovered to trace.json; the spool is kept, because not all of it could be read; 1 damaged place skipped, ";
     assert!(run.stderr.lines().next().unwrap().contains(words), "{run:?}");
     assert_eq!(scene.names(), ["trace.json", "trace.json.spool"]);
     assert_eq!(scene.read("trace.json.spool"), spool);
