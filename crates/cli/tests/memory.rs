@@ -87,6 +87,7 @@ fn use_two_processors() {
 }
 
 /// Runs a command and returns the peak of its resident memory, in bytes.
+#[expect(clippy::zombie_processes, reason = "`wait4` waits for it")]
 fn peak_of(command: &mut Command) -> u64 {
     let child = command.spawn().unwrap();
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
@@ -106,24 +107,24 @@ fn assert_at_most(bytes: f64, stated: f64) {
 }
 
 #[test]
-fn a_summary_takes_46_bytes_per_slice() {
+fn a_summary_takes_at_most_52_bytes_per_slice() {
     let slice = |n: u64| format!(r#"{{"ph":"X","ts":{},"dur":1,"pid":1,"tid":1,"name":"a"}}"#, 2 * n);
-    assert_at_most(Folder::new().summary_bytes_per_event(1, slice), 46.0);
+    assert_at_most(Folder::new().summary_bytes_per_event(1, slice), 52.0);
 }
 
 #[test]
-fn a_summary_takes_46_bytes_per_slice_of_a_track_in_order_of_ends() {
+fn a_summary_takes_at_most_52_bytes_per_slice_of_a_track_in_order_of_ends() {
     let four = |n: u64| {
         let at = |start: u64, duration| {
             format!(r#"{{"ph":"X","ts":{},"dur":{duration},"pid":1,"tid":1,"name":"a"}}"#, 10 * n + start)
         };
         [at(2, 1), at(4, 1), at(1, 5), at(0, 7)].join(",\n")
     };
-    assert_at_most(Folder::new().summary_bytes_per_event(4, four), 46.0);
+    assert_at_most(Folder::new().summary_bytes_per_event(4, four), 52.0);
 }
 
 #[test]
-fn a_summary_takes_60_bytes_per_point_of_a_flow_and_50_per_begin_or_end() {
+fn a_summary_takes_at_most_64_bytes_per_point_of_a_flow_and_54_per_begin_or_end() {
     let flow = |n: u64| {
         let end = |phase, tid| {
             format!(r#"{{"ph":"{phase}","id":{n},"pid":1,"tid":{tid},"ts":{n},"cat":"launch","name":"launch"}}"#)
@@ -137,22 +138,22 @@ fn a_summary_takes_60_bytes_per_point_of_a_flow_and_50_per_begin_or_end() {
 {{"ph":"E","pid":1,"tid":1,"ts":{end}}}"#
         )
     };
-    assert_at_most(Folder::new().summary_bytes_per_event(2, flow), 60.0);
-    assert_at_most(Folder::new().summary_bytes_per_event(2, pair), 50.0);
+    assert_at_most(Folder::new().summary_bytes_per_event(2, flow), 64.0);
+    assert_at_most(Folder::new().summary_bytes_per_event(2, pair), 54.0);
 }
 
 #[test]
-fn a_summary_takes_105_bytes_per_async_event() {
+fn a_summary_takes_at_most_110_bytes_per_async_event() {
     let task = |n: u64| {
         let end =
             |phase, ts| format!(r#"{{"ph":"{phase}","cat":"t","name":"task","id":{n},"pid":1,"tid":1,"ts":{ts}}}"#);
         [end("b", n), end("e", n + 5)].join(",\n")
     };
-    assert_at_most(Folder::new().summary_bytes_per_event(2, task), 105.0);
+    assert_at_most(Folder::new().summary_bytes_per_event(2, task), 110.0);
 }
 
 #[test]
-fn a_summary_of_a_spool_takes_46_bytes_per_span() {
+fn a_summary_of_a_spool_takes_at_most_52_bytes_per_span() {
     let folder = Folder::new();
     let [few, many] = [200_000_u64, 1_000_000].map(|n| {
         let spool = folder.path(&format!("{n}.spool"));
@@ -162,7 +163,7 @@ fn a_summary_of_a_spool_takes_46_bytes_per_span() {
         assert!(status.success());
         folder.peak(&["summary"], &spool)
     });
-    assert_at_most((many as f64 - few as f64) / 800_000.0, 46.0);
+    assert_at_most((many as f64 - few as f64) / 800_000.0, 52.0);
 }
 
 /// Does nothing when it is run as a test; it records when it is run as a child.
@@ -188,11 +189,11 @@ fn gzip_takes_the_memory_of_the_events_in_it() {
     let n_packed = std::fs::metadata(&path).unwrap().len();
     assert!(n * 54 / n_packed > 250, "{n_packed} bytes");
     let peak = folder.peak(&["summary"], &path);
-    assert!(peak <= (28 << 20) + n * 46, "{peak} bytes");
+    assert!(peak <= (32 << 20) + n * 52, "{peak} bytes");
 }
 
 #[test]
-fn a_perfetto_trace_takes_250_bytes_per_track() {
+fn a_perfetto_trace_takes_at_most_250_bytes_per_track() {
     let folder = Folder::new();
     let n = 400_000;
     let slice = |tid: u64, n: u64| format!(r#"{{"ph":"X","ts":{n},"dur":0.5,"pid":1,"tid":{tid},"name":"a"}}"#);

@@ -326,8 +326,8 @@ fn define_name_in_chunk(held: &Held<'_>, session: &Session, name: &str, category
     Some(id)
 }
 
-/// Defines the calling thread in its chunk of a ring. Returns false if there is no room. Other spools have the definition
-/// elsewhere.
+/// Defines the calling thread in its chunk of a ring. Returns false if there is no room. Other spools have the
+/// definition elsewhere.
 fn define_in_chunk(held: &Held<'_>, session: &Session, thread: u32) -> bool {
     let define = |name: &str| {
         let name = &name[..name.floor_char_boundary(RING_NAME_BYTES)];

@@ -57,8 +57,8 @@ pub(crate) fn start(session: Weak<Session>) -> Option<Thread> {
     Some(keeper.thread().clone())
 }
 
-/// Waits until the session needs this thread or has ended. The output of an earlier part may fail at any time, and has to
-/// be written again then.
+/// Waits until the session needs this thread or has ended. The output of an earlier part may fail at any time, and has
+/// to be written again then.
 fn wait_until_needed(session: &Weak<Session>) {
     while let Some(session) = session.upgrade().filter(|session| session.is_open() && !session.needs_keeper()) {
         let has_parts = session.part().is_some();

@@ -435,8 +435,8 @@ impl Session {
         Some(fresh)
     }
 
-    /// Gives the calling thread a number. In a ring, the thread defines itself in each of its chunks. `None` if there is
-    /// no room, or the lock is held for too long.
+    /// Gives the calling thread a number. In a ring, the thread defines itself in each of its chunks. `None` if there
+    /// is no room, or the lock is held for too long.
     pub(crate) fn define_thread(&self, os_id: u64, name: &str) -> Option<ThreadEntry> {
         let mut definitions = lock_for_event(&self.definitions)?;
         if self.spool.is_ring() {

@@ -297,8 +297,8 @@ fn end_span<const N: usize>(site: &'static Site, start: u64, end: u64, level: u3
     }
 }
 
-/// Removes the state of a span that is closed. The registry closes a span whose last handle is dropped while a thread is
-/// in it before this layer leaves it, so then the state is kept until the thread leaves it.
+/// Removes the state of a span that is closed. If the last handle of a span is dropped while a thread is in it, the
+/// registry closes it before this layer leaves it. Then the state is kept until the thread leaves it.
 #[cold]
 fn close_kept<S: for<'a> LookupSpan<'a> + Subscriber>(key: SpanKey, id: &Id, context: &Context<'_, S>) {
     cache::forget(key);

@@ -9,7 +9,7 @@
 //! last handle dropped: free                                          nothing else refers to the span by then
 //! ```
 //!
-//! A thread that uses a span has received a handle of it from the thread that created it, so it sees what `fill` stored.
+//! A thread that uses a span has received a handle from the thread that created it, so it sees what `fill` stored.
 #![allow(unsafe_code)]
 
 use super::span_key::SpanKey;
@@ -101,7 +101,7 @@ impl Slot {
         self.span.store(span.key.span, Ordering::Release);
     }
 
-    /// Makes the slot free again: the span is closed. If the owner is still in the span, [`leave`](Self::leave) does it.
+    /// Makes the slot free again: the span is closed. If the owner is still in it, [`leave`](Self::leave) does so.
     ///
     /// If another thread closes the span at the very moment when the owner leaves it, both may leave this to the other,
     /// and the slot stays in use. Excluding that would take a full fence for each exit.
