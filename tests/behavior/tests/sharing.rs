@@ -103,11 +103,12 @@ fn a_spool_that_another_user_has_created_is_not_used() {
     assert_eq!(trace.named("with arguments").count(), 3 * 60_000);
 }
 
-#[test]
-fn a_process_that_writes_to_the_spool_harms_the_recording_only() {
+/// Records with a setting while a process of the same user writes hostile values to the spool.
+#[track_caller]
+fn record_beside_hostile_process(variable: &str, value: &str) {
     let stage = Stage::new();
     let mut scene = stage.scene("record-beside-others");
-    let mut victim = Running::start(scene.env("FERRUM_TRACE_LIMIT", "24MiB"));
+    let mut victim = Running::start(scene.env(variable, value));
     victim.wait_for_line("ready");
     let mut hostile = Running::start(&mut stage.scene_without_env("write-to-its-spool"));
     hostile.wait_for_line("writing");
@@ -117,16 +118,13 @@ fn a_process_that_writes_to_the_spool_harms_the_recording_only() {
 }
 
 #[test]
-fn the_hostile_process_writes_to_a_flight_recorder_too() {
-    let stage = Stage::new();
-    let mut scene = stage.scene("record-beside-others");
-    let mut victim = Running::start(scene.env("FERRUM_TRACE_RING", "4MiB"));
-    victim.wait_for_line("ready");
-    let mut hostile = Running::start(&mut stage.scene_without_env("write-to-its-spool"));
-    hostile.wait_for_line("writing");
-    victim.tell("go");
-    assert_unharmed(victim.finish());
-    end(hostile);
+fn a_process_that_writes_to_the_spool_harms_the_recording_only() {
+    record_beside_hostile_process("FERRUM_TRACE_LIMIT", "24MiB");
+}
+
+#[test]
+fn a_process_that_writes_to_the_spool_of_a_flight_recorder_harms_the_recording_only() {
+    record_beside_hostile_process("FERRUM_TRACE_RING", "4MiB");
 }
 
 /// Places a link to a file that must not be written at a name that the recorder uses, and runs a scene.
